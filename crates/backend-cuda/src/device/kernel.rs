@@ -56,7 +56,8 @@ impl LoadedKernel {
     }
 
     /// An entry point, to be launched by [`CudaStream::launch_builder`]; `None` if the kernel's
-    /// [`Budget`](crate::kernels::Budget) does not list it.
+    /// [`Budget`](crate::kernels::Budget) does not list it. [`CudaBackend::load`](crate::CudaBackend::load) has loaded all
+    /// that it lists.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&CudaFunction> {
         self.entries.get(name)?.function.get()
@@ -136,9 +137,9 @@ impl LoadedKernel {
     /// Enqueues a launch.
     ///
     /// # Safety
-    /// The entry point takes such parameters, and every address in them is of memory that lives until
-    /// the stream has run the kernel, as large as the kernel reads or writes, and that nobody writes or
-    /// reads meanwhile.
+    /// 1. The entry point takes such parameters.
+    /// 2. Every address in them is of memory as large as the kernel reads or writes. It lives until the stream has run
+    ///    the kernel, and nobody writes or reads it meanwhile.
     pub(crate) unsafe fn launch(
         &self,
         stream: &CudaStream,
@@ -174,8 +175,8 @@ impl LoadedKernel {
         };
         let launched = stream.context().bind_to_thread().and_then(|()| {
             let mut params = [launch.params.as_ptr().cast_mut().cast::<c_void>()];
-            // SAFETY: the configuration, its attributes and the parameters are copied by the call; the
-            // rest is the caller's promise.
+            // SAFETY: the call copies the configuration, its attributes and the parameters. These are what the entry
+            // point takes by point 1, and what they point to lives by point 2.
             let status = unsafe {
                 cuLaunchKernelEx(
                     &raw const config,

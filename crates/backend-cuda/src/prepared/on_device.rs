@@ -121,9 +121,9 @@ impl CudaPrepared {
     /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns. It allocates no device memory
     /// and does not wait for the device.
     ///
-    /// What multiplies as many columns as the plan was made for was compiled with the plan, for operands whose rows are
-    /// contiguous and begin on 16 bytes or as their columns let them. Other operands may need other entry points of the
-    /// kernels. What needs one first waits until it is loaded, from the cache, or compiled, in some tenths of a second.
+    /// Preparing the plan compiled what multiplies as many columns as it was made for, if rows of operands are contiguous
+    /// and begin on 16 bytes, or as their columns let them. Other operands may need other entry points of the kernels. The
+    /// first product that needs one waits until it is loaded from the cache, or compiled in some tenths of a second.
     /// Such a product should be enqueued once before one is captured into a graph: a capture that takes so long is more
     /// likely to be broken by another thread that waits for the whole context, as opening a backend does.
     ///

@@ -1,6 +1,7 @@
 //! `girih kernels`: the CUDA kernels, compiled ahead of time, listed and checked.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -109,20 +110,15 @@ fn make(
     nvdisasm: Option<&Path>,
 ) -> Result<KernelReport, CliError> {
     if !kernel.is_for(arch) {
-        let mut absent = KernelReport::new(kernel, &[], 0.0, Vec::new());
-        absent.state = "unsupported";
-        return Ok(absent);
+        return Ok(KernelReport::new(kernel, "unsupported", &[], 0.0, Vec::new()));
     }
     let start = Instant::now();
-    let binaries = match action {
-        KernelsAction::List => match jit.cached(kernel, arch) {
-            Ok(None) => jit.cached_entries(kernel, arch),
-            whole => whole.map(Vec::from_iter),
-        },
-        KernelsAction::Build => jit.compile(kernel, arch, true).map(|whole| vec![whole]),
-        KernelsAction::Check => jit.compile(kernel, arch, false).map(|whole| vec![whole]),
+    let found = match action {
+        KernelsAction::List => cached(kernel, arch, jit),
+        KernelsAction::Build => jit.compile(kernel, arch, true).map(|it| ("compiled", vec![it])),
+        KernelsAction::Check => jit.compile(kernel, arch, false).map(|it| ("compiled", vec![it])),
     };
-    let binaries = binaries.map_err(|error| kernel_error(&error))?;
+    let (state, binaries) = found.map_err(|error| kernel_error(&error))?;
     let seconds = start.elapsed().as_secs_f64();
     let wrong = match &binaries[..] {
         [binary] if matches!(action, KernelsAction::Check) => {
@@ -134,21 +130,34 @@ fn make(
         }
         _ => Vec::new(),
     };
-    Ok(KernelReport::new(kernel, &binaries, seconds, wrong))
+    Ok(KernelReport::new(kernel, state, &binaries, seconds, wrong))
+}
+
+/// What the cache has of a kernel: the whole, or entry points of it, one binary each.
+fn cached(
+    kernel: &Kernel,
+    arch: Arch,
+    jit: &Jit,
+) -> Result<(&'static str, Vec<Binary>), Arc<CudaError>> {
+    if let Some(whole) = jit.cached(kernel, arch)? {
+        return Ok(("cached", vec![whole]));
+    }
+    let entries = jit.cached_entries(kernel, arch)?;
+    Ok((if entries.is_empty() { "absent" } else { "by entry" }, entries))
 }
 
 impl KernelReport {
-    /// A kernel that is one binary, or whose entry points are one each.
-    fn new(kernel: &Kernel, binaries: &[Binary], seconds: f64, wrong: Vec<String>) -> Self {
-        let (state, path) = match binaries {
-            [] => ("absent", None),
-            [Binary { origin: Origin::Compiled(path), .. }] => ("compiled", path.as_ref()),
-            [whole @ Binary { origin: Origin::Cache(path), .. }]
-                if whole.resources().len() == kernel.budget.entries.len() =>
-            {
-                ("cached", Some(path))
-            }
-            _ => ("by entry", None),
+    fn new(
+        kernel: &Kernel,
+        state: &'static str,
+        binaries: &[Binary],
+        seconds: f64,
+        wrong: Vec<String>,
+    ) -> Self {
+        let path = match binaries {
+            [Binary { origin: Origin::Compiled(path), .. }] => path.as_ref(),
+            [Binary { origin: Origin::Cache(path), .. }] => Some(path),
+            _ => None,
         };
         let entries = binaries.iter().flat_map(Binary::resources).map(|r| EntryReport {
             entry: r.entry,
@@ -241,37 +250,36 @@ fn kernel_error(error: &CudaError) -> CliError {
 
 #[cfg(test)]
 mod tests {
+    use girih::cuda::LibrarySearch;
+    use girih_testkit::machine;
+
     use super::*;
 
     #[test]
     fn a_kernel_is_whole_or_there_by_entry() {
-        let kernel = kernels::all().swap_remove(0);
-        assert!(kernel.budget.entries.len() > 1);
-        let reported = |entry: &&str| {
-            format!(
-                "ptxas info    : Compiling entry function '{entry}' for 'sm_90a'\n\
-                 ptxas info    : Function properties for {entry}\n    \
-                 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
-                 ptxas info    : Used 40 registers, used 1 barriers\n"
-            )
-        };
-        let binary = |entries: &[&str], origin| Binary {
-            cubin: Vec::new(),
-            log: entries.iter().map(reported).collect(),
-            origin,
-        };
-        let cached = || Origin::Cache("kernel".into());
-        let state = |binaries: &[Binary]| {
-            let report = KernelReport::new(&kernel, binaries, 1.0, Vec::new());
-            (report.state, report.entries.len(), report.path.is_some())
-        };
-        let all = kernel.budget.entries;
-        assert_eq!(state(&[]), ("absent", 0, false));
-        assert_eq!(state(&[binary(all, cached())]), ("cached", all.len(), true));
-        assert_eq!(state(&[binary(all, Origin::Compiled(None))]), ("compiled", all.len(), false));
-        let alone = |entry| binary(std::slice::from_ref(entry), cached());
-        assert_eq!(state(&[alone(&all[1])]), ("by entry", 1, false));
-        let each: Vec<_> = all.iter().map(alone).collect();
-        assert_eq!(state(&each), ("by entry", all.len(), false));
+        let folder = tempfile::tempdir().unwrap();
+        let search =
+            machine::cuda_folders().into_iter().fold(LibrarySearch::new(), LibrarySearch::folder);
+        let search = machine::site_packages().iter().fold(search, LibrarySearch::site_packages);
+        let jit = Jit::new(search, Some(folder.path().to_owned()), None);
+        if let Err(error) = jit.nvrtc() {
+            return machine::note(error);
+        }
+        let arch = Arch::SM_90A;
+        // Kernels of one entry point are whole with it only once they are built.
+        for entries in [1, 2] {
+            let kernel = kernels::all().into_iter().find(|it| it.budget.entries.len() == entries);
+            let kernel = &kernel.unwrap();
+            let listed = || {
+                let (state, binaries) = cached(kernel, arch, &jit).unwrap();
+                let report = KernelReport::new(kernel, state, &binaries, 0.0, Vec::new());
+                (report.state, report.entries.len())
+            };
+            assert_eq!(listed(), ("absent", 0), "{kernel}");
+            jit.binary_of_entry(kernel, kernel.budget.entries[0], arch).unwrap();
+            assert_eq!(listed(), ("by entry", 1), "{kernel}");
+            jit.binary(kernel, arch).unwrap();
+            assert_eq!(listed(), ("cached", entries), "{kernel}");
+        }
     }
 }
