@@ -9,7 +9,7 @@ mod products;
 
 use std::time::Instant;
 
-use girih::planner::calibrate::{self as fitting, Observation};
+use girih::planner::calibrate as fitting;
 use girih::planner::device::{Fit, Quality, Terms};
 use girih::{CudaOptions, DType, DeviceSpec, Precision};
 use serde::Serialize;
@@ -86,7 +86,9 @@ pub struct ObservationReport {
     pub matrix: &'static str,
     /// Columns of B.
     pub n: usize,
-    /// Quantities that the time should be linear in.
+    /// How many times its share the busiest worker has, by the schedule's replay.
+    pub imbalance: f64,
+    /// Quantities that the time should be linear in, as the imbalance lengthens them.
     pub terms: Terms,
     /// The least time.
     pub seconds: f64,
@@ -127,23 +129,23 @@ pub fn calibrate(
     let (start, before) = (Instant::now(), Ticks::now());
     let Measurements { mut device, problems, groups } = products::measure(config, observer)?;
     let other_load = Ticks::others_between(before, Ticks::now());
-    let products = groups.iter().map(|group| group.observations.len()).sum();
+    let products = groups.iter().map(|group| group.products.len()).sum();
     let (mut fits, mut left_out, mut observations) = (Vec::new(), Vec::new(), Vec::new());
     let mut predictions = Vec::new();
     for group in groups {
-        observations.extend(group.products.iter().zip(&group.observations).map(
-            |(&(matrix, n), &Observation { terms, seconds })| ObservationReport {
-                spec: group.spec.to_string(),
-                dtype: group.dtype.name(),
-                matrix,
-                n,
-                terms,
-                seconds,
-            },
-        ));
-        let held_out = fitting::held_out(&group.observations);
+        let observed = group.observations();
+        observations.extend(group.products.iter().map(|product| ObservationReport {
+            spec: group.spec.to_string(),
+            dtype: group.dtype.name(),
+            matrix: product.matrix,
+            n: product.n,
+            imbalance: product.imbalance,
+            terms: product.terms,
+            seconds: product.seconds,
+        }));
+        let held_out = fitting::held_out(&observed);
         predictions.extend(held_out.into_iter().flatten());
-        match fitting::fit(group.spec, group.dtype, &group.observations) {
+        match fitting::fit(group.spec, group.dtype, &observed) {
             Ok(fit) => fits.push(Fit { precision: stored(&device, &fit, config.precision), ..fit }),
             Err(error) => left_out.push(UnfittedReport {
                 spec: group.spec.to_string(),

@@ -44,14 +44,17 @@ pub(super) struct Measurements {
 }
 
 /// A product that was timed: of a matrix, by its name, and n columns.
-struct TimedProduct {
+#[derive(Clone, Copy)]
+pub(super) struct TimedProduct {
     spec: FormatSpec,
     dtype: DType,
-    matrix: &'static str,
-    n: usize,
-    terms: Terms,
+    pub(super) matrix: &'static str,
+    pub(super) n: usize,
+    /// That of the schedule.
+    pub(super) imbalance: f64,
+    pub(super) terms: Terms,
     /// The least time of all passes.
-    seconds: f64,
+    pub(super) seconds: f64,
 }
 
 impl TimedProduct {
@@ -69,9 +72,16 @@ impl TimedProduct {
 pub(super) struct FormatProducts {
     pub(super) spec: FormatSpec,
     pub(super) dtype: DType,
-    pub(super) observations: Vec<Observation>,
-    /// The matrix and n of each.
-    pub(super) products: Vec<(&'static str, usize)>,
+    pub(super) products: Vec<TimedProduct>,
+}
+
+impl FormatProducts {
+    /// What a fit is made of.
+    pub(super) fn observations(&self) -> Vec<Observation> {
+        let observed =
+            |&TimedProduct { terms, seconds, .. }: &TimedProduct| Observation { terms, seconds };
+        self.products.iter().map(observed).collect()
+    }
 }
 
 /// The backend that is calibrated.
@@ -124,18 +134,16 @@ fn groups(products: &[TimedProduct]) -> Vec<FormatProducts> {
     for product in products {
         let beside = products.iter().filter(|other| other.is_beside(product));
         let least = beside.map(|other| other.seconds).fold(f64::INFINITY, f64::min);
-        let &TimedProduct { spec, dtype, matrix, n, terms, seconds } = product;
+        let &TimedProduct { spec, dtype, seconds, .. } = product;
         if seconds > SHORT.max(HOPELESS * least) {
             continue;
         }
         let at = groups.iter().position(|g| (g.spec, g.dtype) == (spec, dtype));
         let at = at.unwrap_or_else(|| {
-            let (observations, products) = (Vec::new(), Vec::new());
-            groups.push(FormatProducts { spec, dtype, observations, products });
+            groups.push(FormatProducts { spec, dtype, products: Vec::new() });
             groups.len() - 1
         });
-        groups[at].observations.push(Observation { terms, seconds });
-        groups[at].products.push((matrix, n));
+        groups[at].products.push(*product);
     }
     groups
 }
@@ -207,17 +215,16 @@ impl CalibrationRun<'_> {
                 source,
             })?;
             for candidate in considered {
-                let Some(cost) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
+                let Some(_) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
                     continue;
                 };
                 let spec = candidate.spec;
                 let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
                 let stats = shared.format(spec, T::DTYPE).map_err(MeasureError::Statistics)?;
-                let mut terms = terms(&workload, &stats, &self.device).to_array();
-                // The schedule lengthens all terms but those per product and per window.
-                terms[2..].iter_mut().for_each(|term| *term *= cost.imbalance);
-                let terms = Terms::from_array(terms);
-                self.add(TimedProduct { spec, dtype: T::DTYPE, matrix: name, n, terms, seconds });
+                let imbalance = candidate.schedule.map_or(1.0, |schedule| schedule.stretch);
+                let terms = terms(&workload, &stats, &self.device, imbalance);
+                let (dtype, matrix) = (T::DTYPE, name);
+                self.add(TimedProduct { spec, dtype, matrix, n, imbalance, terms, seconds });
             }
         }
         Ok(())

@@ -102,9 +102,61 @@ fn traffic(
     }
 }
 
-/// The quantities that a product's time is linear in.
+/// How many times as long an uneven schedule makes what a product takes.
+#[derive(Clone, Copy)]
+struct Lengthening {
+    /// Of memory and caches.
+    shared: f64,
+    /// Of arithmetic.
+    own: f64,
+}
+
+impl Lengthening {
+    const NONE: Self = Self { shared: 1.0, own: 1.0 };
+
+    /// Of a schedule whose busiest worker has `imbalance` times its share. On a CPU that is at most the number of
+    /// workers: what takes no less time together, one of them does alone.
+    fn by(imbalance: f64, device: &DeviceSpec) -> Self {
+        match device.kind {
+            DeviceKind::Cpu => {
+                let imbalance = imbalance.min(f64::from(device.workers));
+                Self { shared: imbalance, own: imbalance }
+            }
+            DeviceKind::Cuda => Self { shared: (imbalance / MOST_SHARED).max(1.0), own: imbalance },
+        }
+    }
+
+    /// Quantities of a product, each as many times as it takes longer. What is paid per product and per window is
+    /// paid once.
+    fn of(self, terms: Terms) -> Terms {
+        let Self { shared, own } = self;
+        Terms {
+            product: terms.product,
+            windows: terms.windows,
+            c_elements: shared * terms.c_elements,
+            values: own * terms.values,
+            multiply_adds: own * terms.multiply_adds,
+            tiles: own * terms.tiles,
+            b_fetched: shared * terms.b_fetched,
+            from_cache: shared * terms.from_cache,
+            from_memory: shared * terms.from_memory,
+        }
+    }
+}
+
+/// The quantities that a product's time is linear in: those of evenly shared work, each as many times as a schedule
+/// of this `imbalance` makes it take longer. 1 is a perfect schedule.
 #[must_use]
-pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> Terms {
+pub fn terms(
+    workload: &Workload,
+    stats: &FormatStats,
+    device: &DeviceSpec,
+    imbalance: f64,
+) -> Terms {
+    Lengthening::by(imbalance, device).of(even_terms(workload, stats, device))
+}
+
+fn even_terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> Terms {
     let kind = stats.spec.kind();
     let Traffic { b_once, b_fetched, b_cache, b_memory, c, .. } =
         traffic(workload, stats, device, None);
@@ -138,8 +190,7 @@ fn windows_of_several(stats: &FormatStats) -> f64 {
 /// Estimates a product: a pure function of what is known of it.
 ///
 /// `config` is the kernel's on a device with shared memory, of a hybrid that of its packed windows; `imbalance` the
-/// schedule's, 1 if it is perfect. On a CPU it counts as the number of workers at the most: what takes no less time together, one
-/// of them does alone.
+/// schedule's, 1 if it is perfect.
 #[must_use]
 pub fn price(
     workload: &Workload,
@@ -156,10 +207,6 @@ pub fn price(
     if let Some(cost) = Cost::of_parts(each, stats) {
         return cost;
     }
-    let imbalance = match device.kind {
-        DeviceKind::Cpu => imbalance.min(f64::from(device.workers)),
-        DeviceKind::Cuda => imbalance,
-    };
     let kind = stats.spec.kind();
     let Traffic { b_fetched, b_memory, c, a_passes, .. } = traffic(workload, stats, device, config);
     let a = stats.bytes as f64;
@@ -171,7 +218,7 @@ pub fn price(
     let fit = device.fit(stats.spec, workload.dtype, workload.precision);
     let (memory_seconds, cache_seconds, compute_seconds, overhead_seconds) = match fit {
         Some(fit) => {
-            let t = fit.seconds.times(terms(workload, stats, device));
+            let t = fit.seconds.times(even_terms(workload, stats, device));
             let compute = t.values + t.multiply_adds + t.tiles;
             (
                 t.from_memory + t.c_elements,
@@ -217,7 +264,7 @@ pub fn price(
     ]
     .into_iter()
     .fold((Resource::Memory, -1.0), |a, b| if b.1 > a.1 { b } else { a });
-    let busy = |shared: f64, own: f64| {
+    let busy = |Lengthening { shared, own }| {
         let (memory, cache) = (memory_seconds * shared, cache_seconds * shared);
         let compute = compute_seconds * own;
         match device.overlap {
@@ -225,13 +272,8 @@ pub fn price(
             _ => memory + cache + compute,
         }
     };
-    let evenly = busy(1.0, 1.0);
-    let imbalance = match device.kind {
-        DeviceKind::Cuda if evenly > 0.0 => {
-            busy((imbalance / MOST_SHARED).max(1.0), imbalance) / evenly
-        }
-        _ => imbalance,
-    };
+    let evenly = busy(Lengthening::NONE);
+    let uneven = busy(Lengthening::by(imbalance, device));
     debug_assert!(longest >= 0.0);
     Cost {
         tile_bytes: stats.bytes,
@@ -246,8 +288,8 @@ pub fn price(
         cache_seconds,
         compute_seconds,
         overhead_seconds,
-        imbalance,
-        seconds: evenly * imbalance + overhead_seconds,
+        imbalance: if evenly > 0.0 { uneven / evenly } else { 1.0 },
+        seconds: uneven + overhead_seconds,
         dominant,
     }
 }

@@ -9,7 +9,8 @@ use super::{Statistics, WARP, WARPS, lanes};
 const RESIDENT: u64 = 32;
 
 /// Entries that a warp may always go through: for each row of B it waits some hundreds of nanoseconds, and
-/// has a few of them under way, so that these are some microseconds, about what launching takes.
+/// has a few of them under way, so that these are some microseconds, about what launching takes. Half as many where
+/// warps have next to nothing to do: see [`free`].
 const FREE: u64 = 64;
 /// Of the time that a product takes if all warps are busy all the time, the part that one of them may
 /// take for an item: half. Long items come first, so that it is not waited for.
@@ -34,6 +35,21 @@ const SPREAD: u64 = 4;
 /// Of rows that are alike, the entries that a team may always go through, in multiples of `FREE`.
 const WAIT: u64 = 3;
 
+/// Entries that a warp may go through where all are through after `share` of them: twice as many, from 32 to 64. Not
+/// fewer everywhere, for items of blocks take four warps each, and warps that have much to do are delayed by them.
+/// Microseconds on an H100 with 64 for all and with 32 for all, of `watt_2` (1856 rows of 6 entries and one of 128), of
+/// pruned weights in 512 rows of 103 and up to 450, and of `astro-ph`, whose warps have 57 entries to go through:
+///
+/// | matrix | value type | n | 64 | 32 |
+/// |---|---|---|---|---|
+/// | `watt_2` | f16 | 128 | 10.2 | 5.0 |
+/// | weights | f16 | 512 | 21.4 | 15.4 |
+/// | weights | f32 | 128 | 11.6 | 9.1 |
+/// | `astro-ph` | f16 | 128 | 18.3 | 21.6 |
+fn free(share: u64) -> u64 {
+    (2 * share).clamp(FREE / 2, FREE)
+}
+
 /// Warps of a device that wait for rows of B at the same time, about.
 pub(super) fn resident_warps(multiprocessors: u32) -> u64 {
     (u64::from(multiprocessors) * RESIDENT).max(1)
@@ -52,7 +68,7 @@ pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool 
     let &Statistics { entries, longest, heavy_entries, .. } = statistics;
     let chain = longest.div_ceil(groups);
     let alike = longest <= SPREAD * statistics.mean() && chain <= (2 * steps).max(WAIT * FREE);
-    let short = chain <= (steps / PART).max(FREE);
+    let short = chain <= (steps / PART).max(free(steps));
     // Where no warp goes through more than it always may, it matters little which begin last.
     let brief = chain.max(steps) <= FREE;
     let heavy_part = if alike { HEAVY_PART_ALIKE } else { HEAVY_PART };
@@ -71,7 +87,8 @@ impl Limits {
         let fair = entries.saturating_mul(tiles) / warps;
         // Groups of lanes that take entries of one item each.
         let groups = u64::from(WARP / lanes(dtype, n.max(1)));
-        Self { warp: (fair / PART).max(FREE), piece: fair.max(WARPS * FREE).max(FREE * groups) }
+        let free = free(fair);
+        Self { warp: (fair / PART).max(free), piece: fair.max(WARPS * free).max(free * groups) }
     }
 }
 
@@ -87,14 +104,18 @@ mod tests {
             longest,
             heavy_entries,
         };
-        // Four times the mean, or 64 entries, or half of a warp's share.
+        // Four times the mean, or half of a warp's share, or 32 to 64 entries where the share is small.
         assert!(is_even(&of(20_000, 80, 0), 10, 1));
-        assert!(is_even(&of(2000, 64, 500), 10, 1));
-        assert!(!is_even(&of(2000, 65, 500), 10, 1));
+        assert!(is_even(&of(2000, 32, 500), 10, 1));
+        assert!(!is_even(&of(2000, 33, 500), 10, 1));
+        assert!(is_even(&of(2000, 48, 500), 24, 1));
+        assert!(!is_even(&of(2000, 49, 500), 24, 1));
+        assert!(is_even(&of(2000, 64, 500), 90, 1));
+        assert!(!is_even(&of(2000, 65, 500), 90, 1));
         assert!(is_even(&of(2000, 65, 500), 130, 1));
-        assert!(is_even(&of(2000, 65, 500), 10, 2));
+        assert!(is_even(&of(2000, 64, 500), 10, 2));
         // Too much is in heavy rows: more where none is longer than four times the mean.
-        assert!(!is_even(&of(2000, 64, 501), 10, 1));
+        assert!(!is_even(&of(2000, 64, 501), 90, 1));
         assert!(is_even(&of(20_000, 80, 10_000), 100, 1));
         assert!(!is_even(&of(20_000, 80, 10_001), 100, 1));
         // Twice a warp's share.
@@ -119,10 +140,12 @@ mod tests {
             assert!([4, 9, 64, 65, 1024].into_iter().all(|n| of(complex, n) == of(part, 2 * n)));
         }
         // However little there is.
-        assert_eq!(limits(0, 0), (64, 2048));
-        assert_eq!(limits(1 << 10, 1024), (64, 256));
+        assert_eq!(limits(0, 0), (32, 1024));
+        assert_eq!(limits(1 << 10, 1024), (32, 128));
+        // In between, twice a warp's share.
+        assert_eq!(limits(3 << 13, 1024), (48, 192));
         // Four groups of lanes go through an item together.
         assert_eq!(limits(1 << 20, 32), (128, 256));
-        assert_eq!(limits(1 << 10, 8), (64, 1024));
+        assert_eq!(limits(1 << 10, 8), (32, 512));
     }
 }
