@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::{Exact, Source};
+use crate::source::{Exact, Source, is_its_base};
 
 /// Items with their positions. See [`Par::enumerate`](crate::Par::enumerate).
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Enumerate<S> {
 impl<S: Exact> Source for Enumerate<S> {
     type Item = (usize, S::Item);
     type Seq = std::iter::Zip<Range<usize>, S::Seq>;
+    type Base = S::Base;
+    type Applied = (usize, S::Applied);
 
     #[inline]
     fn len(&self) -> usize {
@@ -28,16 +30,27 @@ impl<S: Exact> Source for Enumerate<S> {
     fn into_seq(self) -> Self::Seq {
         (self.first..self.first + self.source.len()).zip(self.source.into_seq())
     }
+    #[inline]
+    fn open(self) -> (S::Base, Self::Applied) {
+        let (base, applied) = self.source.open();
+        (base, (self.first, applied))
+    }
+    #[inline]
+    fn close(base: S::Base, start: usize, (first, applied): &Self::Applied) -> Self {
+        Self { source: S::close(base, start, applied), first: first + start }
+    }
 }
 impl<S: Exact> Exact for Enumerate<S> {}
 
-/// Pairs of items. See [`Par::zip`](crate::Par::zip).
+/// Pairs of items, whose positions are known. See [`Par::zip`](crate::Par::zip).
 #[derive(Clone, Debug)]
 pub struct Zip<A, B>(pub(crate) A, pub(crate) B);
 
-impl<A: Exact, B: Exact> Source for Zip<A, B> {
+impl<A: Source, B: Source> Source for Zip<A, B> {
     type Item = (A::Item, B::Item);
     type Seq = std::iter::Zip<A::Seq, B::Seq>;
+    type Base = Zip<A::Base, B::Base>;
+    type Applied = (A::Applied, B::Applied);
 
     #[inline]
     fn len(&self) -> usize {
@@ -53,6 +66,15 @@ impl<A: Exact, B: Exact> Source for Zip<A, B> {
     fn into_seq(self) -> Self::Seq {
         self.0.into_seq().zip(self.1.into_seq())
     }
+    #[inline]
+    fn open(self) -> (Self::Base, Self::Applied) {
+        let ((a, applied_a), (b, applied_b)) = (self.0.open(), self.1.open());
+        (Zip(a, b), (applied_a, applied_b))
+    }
+    #[inline]
+    fn close(Zip(a, b): Self::Base, start: usize, (applied_a, applied_b): &Self::Applied) -> Self {
+        Self(A::close(a, start, applied_a), B::close(b, start, applied_b))
+    }
 }
 impl<A: Exact, B: Exact> Exact for Zip<A, B> {}
 
@@ -63,9 +85,11 @@ pub struct Map<S, F> {
     pub(crate) f: F,
 }
 
-impl<S: Source, R, F: Fn(S::Item) -> R + Clone + Send> Source for Map<S, F> {
+impl<S: Source, R, F: Fn(S::Item) -> R + Clone + Send + Sync> Source for Map<S, F> {
     type Item = R;
     type Seq = std::iter::Map<S::Seq, F>;
+    type Base = S::Base;
+    type Applied = (S::Applied, F);
 
     #[inline]
     fn len(&self) -> usize {
@@ -80,8 +104,17 @@ impl<S: Source, R, F: Fn(S::Item) -> R + Clone + Send> Source for Map<S, F> {
     fn into_seq(self) -> Self::Seq {
         self.source.into_seq().map(self.f)
     }
+    #[inline]
+    fn open(self) -> (S::Base, Self::Applied) {
+        let (base, applied) = self.source.open();
+        (base, (applied, self.f))
+    }
+    #[inline]
+    fn close(base: S::Base, start: usize, (applied, f): &Self::Applied) -> Self {
+        Self { source: S::close(base, start, applied), f: f.clone() }
+    }
 }
-impl<S: Exact, R, F: Fn(S::Item) -> R + Clone + Send> Exact for Map<S, F> {}
+impl<S: Exact, R, F: Fn(S::Item) -> R + Clone + Send + Sync> Exact for Map<S, F> {}
 
 /// Items that a function accepts. See [`Par::filter`](crate::Par::filter).
 #[derive(Clone, Debug)]
@@ -90,9 +123,11 @@ pub struct Filter<S, F> {
     pub(crate) f: F,
 }
 
-impl<S: Source, F: Fn(&S::Item) -> bool + Clone + Send> Source for Filter<S, F> {
+impl<S: Source, F: Fn(&S::Item) -> bool + Clone + Send + Sync> Source for Filter<S, F> {
     type Item = S::Item;
     type Seq = std::iter::Filter<S::Seq, F>;
+    type Base = S::Base;
+    type Applied = (S::Applied, F);
 
     #[inline]
     fn len(&self) -> usize {
@@ -107,6 +142,15 @@ impl<S: Source, F: Fn(&S::Item) -> bool + Clone + Send> Source for Filter<S, F> 
     fn into_seq(self) -> Self::Seq {
         self.source.into_seq().filter(self.f)
     }
+    #[inline]
+    fn open(self) -> (S::Base, Self::Applied) {
+        let (base, applied) = self.source.open();
+        (base, (applied, self.f))
+    }
+    #[inline]
+    fn close(base: S::Base, start: usize, (applied, f): &Self::Applied) -> Self {
+        Self { source: S::close(base, start, applied), f: f.clone() }
+    }
 }
 
 /// What a function makes of some items. See [`Par::filter_map`](crate::Par::filter_map).
@@ -116,9 +160,11 @@ pub struct FilterMap<S, F> {
     pub(crate) f: F,
 }
 
-impl<S: Source, R, F: Fn(S::Item) -> Option<R> + Clone + Send> Source for FilterMap<S, F> {
+impl<S: Source, R, F: Fn(S::Item) -> Option<R> + Clone + Send + Sync> Source for FilterMap<S, F> {
     type Item = R;
     type Seq = std::iter::FilterMap<S::Seq, F>;
+    type Base = S::Base;
+    type Applied = (S::Applied, F);
 
     #[inline]
     fn len(&self) -> usize {
@@ -133,6 +179,15 @@ impl<S: Source, R, F: Fn(S::Item) -> Option<R> + Clone + Send> Source for Filter
     fn into_seq(self) -> Self::Seq {
         self.source.into_seq().filter_map(self.f)
     }
+    #[inline]
+    fn open(self) -> (S::Base, Self::Applied) {
+        let (base, applied) = self.source.open();
+        (base, (applied, self.f))
+    }
+    #[inline]
+    fn close(base: S::Base, start: usize, (applied, f): &Self::Applied) -> Self {
+        Self { source: S::close(base, start, applied), f: f.clone() }
+    }
 }
 
 /// The first item and every `step`-th after it. See [`Par::step_by`](crate::Par::step_by).
@@ -145,6 +200,7 @@ pub struct StepBy<S> {
 impl<S: Exact> Source for StepBy<S> {
     type Item = S::Item;
     type Seq = std::iter::StepBy<S::Seq>;
+    is_its_base!();
 
     #[inline]
     fn len(&self) -> usize {
@@ -195,11 +251,13 @@ impl<S: Iterator, X, R, F: Fn(&mut X, S::Item) -> R> Iterator for MapInitSeq<S, 
 impl<S, X, R, I, F> Source for MapInit<S, I, F>
 where
     S: Source,
-    I: Fn() -> X + Clone + Send,
-    F: Fn(&mut X, S::Item) -> R + Clone + Send,
+    I: Fn() -> X + Clone + Send + Sync,
+    F: Fn(&mut X, S::Item) -> R + Clone + Send + Sync,
 {
     type Item = R;
     type Seq = MapInitSeq<S::Seq, X, F>;
+    type Base = S::Base;
+    type Applied = (S::Applied, I, F);
 
     #[inline]
     fn len(&self) -> usize {
@@ -214,5 +272,14 @@ where
     #[inline]
     fn into_seq(self) -> Self::Seq {
         MapInitSeq { seq: self.source.into_seq(), scratch: (self.init)(), f: self.f }
+    }
+    #[inline]
+    fn open(self) -> (S::Base, Self::Applied) {
+        let (base, applied) = self.source.open();
+        (base, (applied, self.init, self.f))
+    }
+    #[inline]
+    fn close(base: S::Base, start: usize, (applied, init, f): &Self::Applied) -> Self {
+        Self { source: S::close(base, start, applied), init: init.clone(), f: f.clone() }
     }
 }

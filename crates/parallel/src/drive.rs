@@ -11,7 +11,7 @@ use crate::threads::{current, current_num_threads};
 const PIECES_PER_THREAD: usize = 16;
 
 /// The number of pieces of `len` items, each of `min_len` to `max_len` items; `min_len` gives way.
-fn n_pieces(len: usize, min_len: usize, max_len: usize) -> usize {
+fn n_pieces(len: usize, (min_len, max_len): (usize, usize)) -> usize {
     let threads = current_num_threads();
     if threads == 1 {
         return len.min(1);
@@ -54,50 +54,38 @@ pub fn for_each_chunk<T: Send>(items: &mut [T], size: usize, f: &(dyn Fn(usize, 
     }
 }
 
-/// Calls `work` with each piece of `source` and the index of its first item, on all threads.
-pub(crate) fn run<S: Source>(
-    source: S,
-    (min_len, max_len): (usize, usize),
-    work: impl Fn(usize, S) + Sync,
-) {
-    let len = source.len();
-    let count = n_pieces(len, min_len, max_len);
-    if count <= 1 {
-        if count == 1 {
-            work(0, source);
-        }
-        return;
-    }
-    let pieces = cut(source, len, count);
-    for_each_index(count, &|i| {
-        let (start, piece) = &pieces[count - 1 - i];
-        let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(piece) = piece {
-            work(*start, piece);
-        }
-    });
+/// Calls `work` with each piece of `source`, and the index of its first item.
+///
+/// What is cut, and how its pieces are taken, is compiled for each [base](Source::Base) alone.
+#[inline]
+pub(crate) fn run<S: Source>(source: S, limits: (usize, usize), work: impl Fn(usize, S) + Sync) {
+    let (base, applied) = source.open();
+    let count = n_pieces(base.len(), limits);
+    for_each_piece(base, count, &|_, start, piece| work(start, S::close(piece, start, &applied)));
 }
 
 /// What `work` makes of each piece of `source`, in order.
+#[inline]
 pub(crate) fn results<S: Source, R: Send>(
     source: S,
-    (min_len, max_len): (usize, usize),
+    limits: (usize, usize),
     work: impl Fn(usize, S) -> R + Sync,
 ) -> Vec<R> {
-    let len = source.len();
-    let count = n_pieces(len, min_len, max_len);
-    if count <= 1 {
-        return if count == 1 { vec![work(0, source)] } else { Vec::new() };
-    }
-    let pieces = cut(source, len, count);
+    let (base, applied) = source.open();
+    results_of(base, limits, &|start, piece| work(start, S::close(piece, start, &applied)))
+}
+
+/// What `work` makes of each piece, in order.
+fn results_of<S: Source, R: Send>(
+    source: S,
+    limits: (usize, usize),
+    work: &(dyn Fn(usize, S) -> R + Sync),
+) -> Vec<R> {
+    let count = n_pieces(source.len(), limits);
     let found: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    for_each_index(count, &|i| {
-        let (start, piece) = &pieces[count - 1 - i];
-        let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(piece) = piece {
-            let result = work(*start, piece);
-            *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        }
+    for_each_piece(source, count, &|i, start, piece| {
+        let result = work(start, piece);
+        *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     });
     found
         .into_iter()
@@ -105,8 +93,27 @@ pub(crate) fn results<S: Source, R: Send>(
         .collect()
 }
 
+/// Calls `work` with each of `count` pieces: its number, the index of its first item, and the piece.
+fn for_each_piece<S: Source>(source: S, count: usize, work: &(dyn Fn(usize, usize, S) + Sync)) {
+    if count <= 1 {
+        if count == 1 {
+            work(0, 0, source);
+        }
+        return;
+    }
+    let pieces = cut(source, count);
+    for_each_index(count, &|i| {
+        let (start, piece) = &pieces[count - 1 - i];
+        let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(piece) = piece {
+            work(i, *start, piece);
+        }
+    });
+}
+
 /// The pieces and the indices of their first items, the last first. A piece is taken by who works it off.
-fn cut<S: Source>(source: S, len: usize, count: usize) -> Vec<(usize, Mutex<Option<S>>)> {
+fn cut<S: Source>(source: S, count: usize) -> Vec<(usize, Mutex<Option<S>>)> {
+    let len = source.len();
     let mut pieces = Vec::with_capacity(count);
     let mut rest = source;
     for i in (1..count).rev() {

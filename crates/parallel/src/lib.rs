@@ -3,7 +3,7 @@
 //! Rayon compiles its splitting, stealing and joining for every loop. In a program with a thousand loops,
 //! generic over value types, that is more code than the loops. Here a loop is cut into pieces first, and one
 //! function that knows no types gives the pieces to rayon's threads. What is compiled for each loop is the
-//! cutting and the loop over a piece.
+//! loop over a piece; cutting is compiled for what is cut, whatever is done with it.
 //!
 //! There are up to 16 pieces a thread, so that uneven ones even out. Results of pieces are joined in order. A
 //! loop gives the same on any number of threads, but for sums of floating-point numbers: other pieces round

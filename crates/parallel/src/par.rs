@@ -65,28 +65,28 @@ impl<S: Source> Par<S> {
     }
 
     /// What `f` makes of items.
-    pub fn map<R, F: Fn(S::Item) -> R + Clone + Send>(self, f: F) -> Par<Map<S, F>> {
+    pub fn map<R, F: Fn(S::Item) -> R + Clone + Send + Sync>(self, f: F) -> Par<Map<S, F>> {
         self.over(|source| Map { source, f })
     }
 
     /// What `f` makes of items with scratch that `init` makes for each piece.
     pub fn map_init<X, R, I, F>(self, init: I, f: F) -> Par<MapInit<S, I, F>>
     where
-        I: Fn() -> X + Clone + Send,
-        F: Fn(&mut X, S::Item) -> R + Clone + Send,
+        I: Fn() -> X + Clone + Send + Sync,
+        F: Fn(&mut X, S::Item) -> R + Clone + Send + Sync,
     {
         self.over(|source| MapInit { source, init, f })
     }
 
     /// The items that `f` accepts.
-    pub fn filter<F: Fn(&S::Item) -> bool + Clone + Send>(self, f: F) -> Par<Filter<S, F>> {
+    pub fn filter<F: Fn(&S::Item) -> bool + Clone + Send + Sync>(self, f: F) -> Par<Filter<S, F>> {
         self.over(|source| Filter { source, f })
     }
 
     /// What `f` makes of items, where it makes something.
     pub fn filter_map<R, F>(self, f: F) -> Par<FilterMap<S, F>>
     where
-        F: Fn(S::Item) -> Option<R> + Clone + Send,
+        F: Fn(S::Item) -> Option<R> + Clone + Send + Sync,
     {
         self.over(|source| FilterMap { source, f })
     }

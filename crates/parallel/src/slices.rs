@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::par::Par;
-use crate::source::{Exact, Source};
+use crate::source::{Exact, Source, is_its_base};
 
 macro_rules! chunks {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $slice:ty, $item:ty, $seq:ty, $split:ident, $into:ident) => {
@@ -17,6 +17,7 @@ macro_rules! chunks {
         impl<'a, T: $bound> Source for $name<'a, T> {
             type Item = $item;
             type Seq = $seq;
+            is_its_base!();
 
             #[inline]
             fn len(&self) -> usize {
@@ -61,6 +62,7 @@ pub struct Windows<'a, T> {
 impl<'a, T: Sync> Source for Windows<'a, T> {
     type Item = &'a [T];
     type Seq = std::slice::Windows<'a, T>;
+    is_its_base!();
 
     #[inline]
     fn len(&self) -> usize {

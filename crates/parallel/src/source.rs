@@ -8,6 +8,10 @@ pub trait Source: Sized + Send {
     type Item;
     /// The items of a piece, in order.
     type Seq: Iterator<Item = Self::Item>;
+    /// What is cut: the source without the functions that are applied to its items. It is the same for many loops.
+    type Base: Source;
+    /// What is applied to the items of the base.
+    type Applied: Sync;
 
     /// The number of items; an upper bound if items are filtered.
     fn len(&self) -> usize;
@@ -22,7 +26,31 @@ pub trait Source: Sized + Send {
 
     /// The items, one after the other.
     fn into_seq(self) -> Self::Seq;
+
+    /// What is cut, and what is applied to its items.
+    fn open(self) -> (Self::Base, Self::Applied);
+
+    /// A piece of the source, of that piece of what is cut which begins with item `start`.
+    fn close(base: Self::Base, start: usize, applied: &Self::Applied) -> Self;
 }
+
+/// The methods of a source that is cut as it is.
+macro_rules! is_its_base {
+    () => {
+        type Base = Self;
+        type Applied = ();
+
+        #[inline]
+        fn open(self) -> (Self, ()) {
+            (self, ())
+        }
+        #[inline]
+        fn close(base: Self, _: usize, (): &()) -> Self {
+            base
+        }
+    };
+}
+pub(crate) use is_its_base;
 
 /// A source whose [`len`](Source::len) is the number of its items, so that items have positions.
 pub trait Exact: Source {}
@@ -32,6 +60,7 @@ macro_rules! range {
         impl Source for Range<$t> {
             type Item = $t;
             type Seq = Self;
+            is_its_base!();
 
             #[inline]
             fn len(&self) -> usize {
@@ -55,6 +84,7 @@ range!(u32 u64 usize);
 impl<'a, T: Sync> Source for &'a [T] {
     type Item = &'a T;
     type Seq = std::slice::Iter<'a, T>;
+    is_its_base!();
 
     #[inline]
     fn len(&self) -> usize {
@@ -74,6 +104,7 @@ impl<T: Sync> Exact for &[T] {}
 impl<'a, T: Send> Source for &'a mut [T] {
     type Item = &'a mut T;
     type Seq = std::slice::IterMut<'a, T>;
+    is_its_base!();
 
     #[inline]
     fn len(&self) -> usize {
@@ -94,6 +125,7 @@ impl<T: Send> Exact for &mut [T] {}
 impl<T: Send> Source for Vec<T> {
     type Item = T;
     type Seq = std::vec::IntoIter<T>;
+    is_its_base!();
 
     #[inline]
     fn len(&self) -> usize {
