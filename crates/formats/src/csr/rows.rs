@@ -1,5 +1,7 @@
 //! CSR written row by row, in parallel.
 
+use std::ops::Range;
+
 use girih_parallel::prelude::*;
 
 use super::{Csr, check_dims};
@@ -85,22 +87,36 @@ fn fill_rows_of<T: Scalar>(
     fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
     (mut col_idx, mut values): (Buffer<u32>, Buffer<T>),
 ) -> (Buffer<u32>, Buffer<T>) {
+    let chunk = |rows: Range<usize>, mut cols: &mut [u32], mut vals: &mut [T]| {
+        for i in rows {
+            let n = (row_ptr[i + 1] - row_ptr[i]) as usize;
+            let (row_cols, row_vals);
+            (row_cols, cols) = cols.split_at_mut(n);
+            (row_vals, vals) = vals.split_at_mut(n);
+            fill(i, row_cols, row_vals);
+        }
+    };
+    for_each_chunk(row_ptr, col_idx.make_mut(), values.make_mut(), &chunk);
+    (col_idx, values)
+}
+
+/// Calls `fill` with runs of rows that hold about as many entries each, and with their columns and values.
+fn for_each_chunk<T: Scalar>(
+    row_ptr: &[u64],
+    col_idx: &mut [u32],
+    values: &mut [T],
+    fill: &(dyn Fn(Range<usize>, &mut [u32], &mut [T]) + Sync),
+) {
     let chunks = row_chunks(row_ptr);
     let ends = || chunks.iter().map(|rows| row_ptr[rows.end] as usize);
-    let cols = split_at_ends(col_idx.make_mut(), ends());
-    let vals = split_at_ends(values.make_mut(), ends());
-    chunks.par_iter().with_max_len(1).zip(cols).zip(vals).for_each(
-        |((rows, mut cols), mut vals)| {
-            for i in rows.clone() {
-                let n = (row_ptr[i + 1] - row_ptr[i]) as usize;
-                let (row_cols, row_vals);
-                (row_cols, cols) = cols.split_at_mut(n);
-                (row_vals, vals) = vals.split_at_mut(n);
-                fill(i, row_cols, row_vals);
-            }
-        },
-    );
-    (col_idx, values)
+    let cols = split_at_ends(col_idx, ends());
+    let vals = split_at_ends(values, ends());
+    chunks
+        .par_iter()
+        .with_max_len(1)
+        .zip(cols)
+        .zip(vals)
+        .for_each(|((rows, cols), vals)| fill(rows.clone(), cols, vals));
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::mem;
 use bytemuck::Pod;
 use girih_parallel::prelude::*;
 
-use super::shared::fill::{Locate, Sink, for_each_chunk};
+use super::shared::fill::{Locate, Sink, StripPlaces, for_each_chunk};
 use super::shared::read_back::Rows;
 use super::shared::windows::{Pool, occupied, split_at_ends, window_chunks, zeroed};
 use super::spec::FormatSpec;
@@ -142,7 +142,13 @@ impl<T: Scalar> Tiling<T> {
         ] {
             check_same(what, found, expected)?;
         }
-        let slots = on_format!(self, t => map_slots(&t.places(), pattern, values, t))?;
+        let slots = on_format!(self, t => {
+            let nonzeros = |slots: &[u64]| {
+                slots.iter().filter(|&&slot| !values[slot as usize].is_zero()).count()
+            };
+            let is_all = |slots: &[u64], slot| nonzeros(slots) == t.count_nonzeros(slot);
+            map_slots(&t.places(), pattern, values.len(), &is_all)
+        })?;
         let row_ptr = pattern.row_ptr().to_vec().into();
         Ok(SlotMap { index: Index::of(self), row_ptr, slots })
     }
@@ -171,7 +177,12 @@ impl<T: Scalar> Tiling<T> {
         }
         let Some(buffer) = self.values_mut() else { return Err(FormatError::NoValues) };
         let mut taken = mem::take(buffer);
-        on_format!(&*self, t => scatter(&t.places(), map, values, taken.make_mut()));
+        on_format!(&*self, t => {
+            let places = t.places();
+            let (layout, n_strips) = (places.layout(), places.n_strips());
+            let strip_ptr = &|w| places.strip_ptr(w);
+            scatter(StripPlaces { layout, n_strips, strip_ptr }, map, values, taken.make_mut());
+        });
         if let Some(buffer) = self.values_mut() {
             *buffer = taken;
         }
@@ -199,14 +210,16 @@ impl Sink for Record<'_> {
     }
 }
 
-fn map_slots<T: Scalar, L: Locate>(
+/// The slot of every entry of `pattern`, in a tiling of `stored` values. `is_all` says of the slots of a row's entries,
+/// and the row's slot in the layout, whether they hold all that is not zero there.
+fn map_slots<L: Locate>(
     locator: &L,
     pattern: CsrPattern<'_>,
-    values: &[T],
-    tiles: &impl Rows<T>,
+    stored: usize,
+    is_all: &(dyn Fn(&[u64], usize) -> bool + Sync),
 ) -> Result<Buffer<u64>, FormatError> {
     let layout = locator.layout();
-    let strip_len = values.len() / locator.n_strips();
+    let strip_len = stored / locator.n_strips();
     let mut slots: Buffer<u64> = zeroed(&[pattern.nnz()])?;
     let mut rows =
         split_at_ends(slots.make_mut(), pattern.row_ptr()[1..].iter().map(|&p| p as usize));
@@ -232,12 +245,9 @@ fn map_slots<T: Scalar, L: Locate>(
                         if !locator.holds(scratch, w, r, cols) {
                             return Err(FormatError::PatternMismatch { row });
                         }
-                        let offset = strip_offset(locator, r, strip_len);
+                        let offset = strip_offset(locator.n_strips(), r, strip_len);
                         locator.locate(scratch, w, r, cols, &mut Record { slots, offset });
-                        let nonzeros =
-                            slots.iter().filter(|&&slot| !values[slot as usize].is_zero()).count();
-                        let slot = w * layout.window_rows() + r;
-                        if nonzeros != tiles.count_nonzeros(slot) {
+                        if !is_all(slots, w * layout.window_rows() + r) {
                             return Err(FormatError::PatternMismatch { row });
                         }
                     }
@@ -267,7 +277,7 @@ fn check_slots<L: Locate>(
     let strip_len = stored / locator.n_strips();
     first_error((0..layout.n_windows()).into_par_iter(), |w| {
         for (r, row) in occupied(layout, w) {
-            let offset = strip_offset(locator, r, strip_len);
+            let offset = strip_offset(locator.n_strips(), r, strip_len);
             let window =
                 (offset + locator.strip_ptr(w)) as u64..(offset + locator.strip_ptr(w + 1)) as u64;
             let entries = row_ptr[row] as usize..row_ptr[row + 1] as usize;
@@ -281,15 +291,15 @@ fn check_slots<L: Locate>(
 
 /// Where the strip of a window's row `r` begins in the value array.
 #[inline(always)]
-fn strip_offset<L: Locate>(locator: &L, r: usize, strip_len: usize) -> usize {
-    if locator.n_strips() == 1 { 0 } else { r * strip_len }
+fn strip_offset(n_strips: usize, r: usize, strip_len: usize) -> usize {
+    if n_strips == 1 { 0 } else { r * strip_len }
 }
 
-fn scatter<T: Scalar, L: Locate>(locator: &L, map: &SlotMap, from: &[T], values: &mut [T]) {
-    let strip_len = values.len() / locator.n_strips();
-    for_each_chunk(locator, &map.row_ptr, values, |windows, mut strips| {
-        let layout = locator.layout();
-        if layout.is_natural() && locator.n_strips() == 1 {
+fn scatter<T: Scalar>(places: StripPlaces<'_>, map: &SlotMap, from: &[T], values: &mut [T]) {
+    let StripPlaces { layout, n_strips, .. } = places;
+    let strip_len = values.len() / n_strips;
+    for_each_chunk(places, &map.row_ptr, values, &|windows, mut strips| {
+        if layout.is_natural() && n_strips == 1 {
             // The entries of these windows stand one after the other.
             let row = |w: usize| (w * layout.window_rows()).min(layout.nrows());
             let [first, end] = [windows.start, windows.end].map(|w| map.row_ptr[row(w)] as usize);
@@ -303,7 +313,7 @@ fn scatter<T: Scalar, L: Locate>(locator: &L, map: &SlotMap, from: &[T], values:
             for (r, row) in occupied(layout, w) {
                 let entries = map.row_ptr[row] as usize..map.row_ptr[row + 1] as usize;
                 let (strip, strip_start) = strips.of_row(r);
-                let offset = strip_offset(locator, r, strip_len);
+                let offset = strip_offset(n_strips, r, strip_len);
                 for (&slot, &value) in map.slots[entries.clone()].iter().zip(&from[entries]) {
                     strip[slot as usize - offset - strip_start] = value;
                 }

@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 /// An entry as it stands in a line: zero-based indices, 0 in an array file.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct LineEntry {
     pub(super) row: u32,
     pub(super) col: u32,

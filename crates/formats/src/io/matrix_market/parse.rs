@@ -57,20 +57,59 @@ pub(super) struct How {
 pub(super) const PADDING: usize = 32;
 
 /// Parses the whole lines in `text[..end]` into `out`.
+///
+/// Lines are read some at a time, by functions that know the kind of a file and not the type of values.
 pub(super) fn parse<T: Scalar>(
     text: &[u8],
     end: usize,
     shape: &Shape,
-    how: How,
+    How { drop_zeros, mirrored }: How,
     out: &mut Vec<Entry<T>>,
 ) -> Parsed {
-    match (shape.is_array, shape.field) {
-        (true, _) => parse_as::<T, ARRAY>(text, end, shape, how, out),
-        (false, Field::Pattern) => parse_as::<T, PATTERN>(text, end, shape, how, out),
-        (false, Field::Integer) => parse_as::<T, INTEGER>(text, end, shape, how, out),
-        (false, Field::Real) => parse_as::<T, REAL>(text, end, shape, how, out),
-        (false, Field::Complex) => parse_as::<T, COMPLEX>(text, end, shape, how, out),
+    let limits = const { Limits::of(T::DTYPE) };
+    let read = match (shape.is_array, shape.field) {
+        (true, _) => Lines::read::<ARRAY>,
+        (false, Field::Pattern) => Lines::read::<PATTERN>,
+        (false, Field::Integer) => Lines::read::<INTEGER>,
+        (false, Field::Real) => Lines::read::<REAL>,
+        (false, Field::Complex) => Lines::read::<COMPLEX>,
+    };
+    let is_array = shape.is_array;
+    let mut parsed = Parsed { by_row: true, by_col: true, ..Parsed::default() };
+    let mut lines = Lines { text, end, shape, at: 0, read: 0, fault: None };
+    let mut some = [LineEntry::default(); AT_ONCE];
+    let mut last_key = None;
+    while lines.at < end && lines.fault.is_none() {
+        let len = read(&mut lines, &mut some);
+        for &entry in &some[..len] {
+            let value = T::from_c64(entry.value);
+            let kind = match T::DTYPE.is_complex() {
+                true => limits.kind_of(entry.value),
+                false => limits.kind(entry.value.re),
+            };
+            if !is_array {
+                let times = 1 + u64::from(mirrored && entry.row != entry.col);
+                parsed.narrowing.count(kind, times);
+            } else if !matches!(kind, Kind::Zero | Kind::Normal) {
+                parsed.odd.push((parsed.stored as u32, kind));
+            }
+            let col = if is_array { parsed.stored as u32 } else { entry.col };
+            parsed.stored += 1;
+            if drop_zeros && value.is_zero() {
+                continue;
+            }
+            let entry = Entry { row: entry.row, col, value };
+            let key = entry.key();
+            if let Some(last) = last_key {
+                parsed.by_row &= last < key;
+                parsed.by_col &= u64::rotate_left(last, 32) < key.rotate_left(32);
+            }
+            last_key = Some(key);
+            out.push(entry);
+        }
     }
+    (parsed.lines, parsed.fault) = (lines.read, lines.fault);
+    parsed
 }
 
 const PATTERN: u8 = 0;
@@ -79,61 +118,53 @@ const REAL: u8 = 2;
 const ARRAY: u8 = 3;
 const COMPLEX: u8 = 4;
 
-fn parse_as<T: Scalar, const KIND: u8>(
-    text: &[u8],
+/// Entries that are read before their values are rounded.
+const AT_ONCE: usize = 64;
+
+/// The lines of a text.
+struct Lines<'a> {
+    text: &'a [u8],
     end: usize,
-    shape: &Shape,
-    How { drop_zeros, mirrored }: How,
-    out: &mut Vec<Entry<T>>,
-) -> Parsed {
-    let limits = const { Limits::of(T::DTYPE) };
-    let mut parsed = Parsed { by_row: true, by_col: true, ..Parsed::default() };
-    let (mut p, mut last_key) = (0, None);
-    while p < end {
-        parsed.lines += 1;
-        let entry = if let Some((entry, next)) = ordinary_line::<KIND>(text, p, shape) {
-            p = next;
-            entry
-        } else {
+    shape: &'a Shape,
+    /// Where the next line begins.
+    at: usize,
+    /// Lines so far.
+    read: u64,
+    /// Why nothing more is read.
+    fault: Option<Fault>,
+}
+
+impl Lines<'_> {
+    /// Reads entries from here on, and says how many. They are fewer than there is room for at the end, or at a fault.
+    fn read<const KIND: u8>(&mut self, to: &mut [LineEntry; AT_ONCE]) -> usize {
+        let Self { text, end, shape, .. } = *self;
+        let (mut p, mut len, mut lines) = (self.at, 0, 0);
+        while p < end && len < to.len() {
+            lines += 1;
+            if let Some((entry, next)) = ordinary_line::<KIND>(text, p, shape) {
+                p = next;
+                to[len] = entry;
+                len += 1;
+                continue;
+            }
             let length = text[p..end].iter().position(|&b| b == b'\n').unwrap_or(end - p);
             match line::read(&text[p..p + length], shape) {
                 Ok(entry) => {
                     p += length + 1;
                     let Some(entry) = entry else { continue };
-                    entry
+                    to[len] = entry;
+                    len += 1;
                 }
                 Err(fault) => {
-                    parsed.fault = Some(fault);
-                    return parsed;
+                    self.fault = Some(fault);
+                    break;
                 }
             }
-        };
-        let value = T::from_c64(entry.value);
-        let kind = match T::DTYPE.is_complex() {
-            true => limits.kind_of(entry.value),
-            false => limits.kind(entry.value.re),
-        };
-        if KIND != ARRAY {
-            let times = 1 + u64::from(mirrored && entry.row != entry.col);
-            parsed.narrowing.count(kind, times);
-        } else if !matches!(kind, Kind::Zero | Kind::Normal) {
-            parsed.odd.push((parsed.stored as u32, kind));
         }
-        let col = if KIND == ARRAY { parsed.stored as u32 } else { entry.col };
-        parsed.stored += 1;
-        if drop_zeros && value.is_zero() {
-            continue;
-        }
-        let entry = Entry { row: entry.row, col, value };
-        let key = entry.key();
-        if let Some(last) = last_key {
-            parsed.by_row &= last < key;
-            parsed.by_col &= u64::rotate_left(last, 32) < key.rotate_left(32);
-        }
-        last_key = Some(key);
-        out.push(entry);
+        self.at = p;
+        self.read += lines;
+        len
     }
-    parsed
 }
 
 /// Reads a line as programs write it, and finds the next; `None` for any other line.

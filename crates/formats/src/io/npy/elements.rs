@@ -3,17 +3,19 @@
 use std::io::Read;
 
 use bytemuck::Pod;
-use half::f16;
 use num_complex::Complex;
 
 use super::header::{Element, NpyHeader};
-use super::{Fault, Origin};
+use super::{Fault, Origin, decode};
 use crate::io::ReadError;
 use crate::narrowing::{Limits, Narrowing};
 use crate::scalar::Scalar;
 
-/// Bytes converted at a time.
+/// Bytes read at a time.
 const PIECE: usize = 1 << 16;
+
+/// Elements decoded at a time: their numbers stay in the first-level cache.
+const DECODED: usize = 1 << 10;
 
 /// An array whose header has been read and whose elements have not.
 #[derive(Debug)]
@@ -119,22 +121,24 @@ impl<R: Read> NpyArray<R> {
 }
 
 impl NpyArray<&mut dyn Read> {
-    /// All elements, and the certainty that nothing follows them. `convert` says why an element
-    /// is refused.
+    /// All elements, and the certainty that nothing follows them. `decode` makes numbers of the bytes of some, and
+    /// `convert` says what becomes of a number, or why its element is refused.
     ///
     /// The vector grows with what has been read: the shape is only a claim.
-    fn elements<const N: usize, U>(
+    fn elements<D: Pod, U>(
         mut self,
-        mut convert: impl FnMut([u8; N], u64) -> Result<U, String>,
+        size: usize,
+        decode: fn(Element, &[u8], &mut [D]),
+        mut convert: impl FnMut(D, u64) -> Result<U, String>,
     ) -> Result<Vec<U>, ReadError> {
-        let total = self.total(N)?;
-        let big_endian = self.header.big_endian;
+        let total = self.total(size)?;
         let mut out = Vec::new();
-        let mut buf = vec![0; PIECE.min(total * N)];
+        let mut buf = vec![0; PIECE.min(total * size)];
+        let mut numbers = vec![D::zeroed(); DECODED.min(total)];
         while out.len() < total {
             let at = out.len();
-            let count = (total - at).min(PIECE / N);
-            let bytes = &mut buf[..count * N];
+            let count = (total - at).min(PIECE / size);
+            let bytes = &mut buf[..count * size];
             self.fill(bytes, at, total)?;
             // Doubling, up to what the shape needs: never more than twice what has been shown.
             if out.capacity() - at < count
@@ -142,20 +146,23 @@ impl NpyArray<&mut dyn Read> {
             {
                 return Err(self.fault(format!("{total} elements do not fit in memory")));
             }
-            let (elements, _) = bytes.as_chunks_mut::<N>();
-            if big_endian {
-                elements.iter_mut().for_each(|e| e.reverse());
+            if self.header.big_endian {
+                decode::reverse_each(bytes, size);
             }
-            let mut refused = None;
-            out.extend(elements.iter().zip(at as u64..).map_while(|(e, i)| match convert(*e, i) {
-                Ok(u) => Some(u),
-                Err(reason) => {
-                    refused = Some(reason);
-                    None
+            for bytes in bytes.chunks(DECODED * size) {
+                let numbers = &mut numbers[..bytes.len() / size];
+                decode(self.header.element, bytes, numbers);
+                let (mut refused, first) = (None, out.len() as u64);
+                out.extend(numbers.iter().zip(first..).map_while(|(&x, i)| match convert(x, i) {
+                    Ok(u) => Some(u),
+                    Err(reason) => {
+                        refused = Some(reason);
+                        None
+                    }
+                }));
+                if let Some(reason) = refused {
+                    return Err(self.fault(reason));
                 }
-            }));
-            if let Some(reason) = refused {
-                return Err(self.fault(reason));
             }
         }
         self.end(total)?;
@@ -198,78 +205,59 @@ impl NpyArray<&mut dyn Read> {
 
     /// All elements as values, each through `f64`, and what rounding made of them.
     fn convert_values<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
+        let size = match self.header.element {
+            Element::Bool => 1,
+            Element::Int(size) | Element::Uint(size) | Element::Float(size) => size,
+            Element::Complex(size) => return self.convert_complex(size),
+            _ => {
+                let descr = &self.header.descr;
+                return Err(self.fault(format!("values of type {descr:?} cannot be read")));
+            }
+        };
         let limits = const { Limits::of(T::DTYPE) };
         let mut narrowing = Narrowing::default();
-        let mut t = |x: f64| {
+        let values = self.elements(size, decode::reals, |x: f64, _| {
             narrowing.count(limits.kind(x), 1);
             Ok(T::from_c64(x.into()))
-        };
-        let values = match self.header.element {
-            Element::Bool => self.elements(|[b]: [u8; 1], _| t(f64::from(u8::from(b != 0)))),
-            Element::Int(1) => self.elements(|b, _| t(i8::from_le_bytes(b).into())),
-            Element::Int(2) => self.elements(|b, _| t(i16::from_le_bytes(b).into())),
-            Element::Int(4) => self.elements(|b, _| t(i32::from_le_bytes(b).into())),
-            Element::Int(8) => self.elements(|b, _| t(i64::from_le_bytes(b) as f64)),
-            Element::Uint(1) => self.elements(|b, _| t(u8::from_le_bytes(b).into())),
-            Element::Uint(2) => self.elements(|b, _| t(u16::from_le_bytes(b).into())),
-            Element::Uint(4) => self.elements(|b, _| t(u32::from_le_bytes(b).into())),
-            Element::Uint(8) => self.elements(|b, _| t(u64::from_le_bytes(b) as f64)),
-            Element::Float(2) => self.elements(|b, _| t(f16::from_le_bytes(b).into())),
-            Element::Float(4) => self.elements(|b, _| t(f32::from_le_bytes(b).into())),
-            Element::Float(8) => self.elements(|b, _| t(f64::from_le_bytes(b))),
-            Element::Complex(_) => return self.convert_complex(),
-            _ => Err(self.fault(format!("values of type {:?} cannot be read", self.header.descr))),
-        }?;
+        })?;
         Ok((values, narrowing))
     }
 
-    /// Complex elements as values, and what rounding made of them.
-    fn convert_complex<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
-        if !T::DTYPE.is_complex() {
+    /// Complex elements of `size` bytes as values, and what rounding made of them.
+    fn convert_complex<T: Scalar>(self, size: usize) -> Result<(Vec<T>, Narrowing), ReadError> {
+        if const { !T::DTYPE.is_complex() } {
             return Err(self.fault(Fault::Complex(T::DTYPE)));
         }
         let limits = const { Limits::of(T::DTYPE) };
         let mut narrowing = Narrowing::default();
         // All bytes of a big-endian element were reversed: its imaginary part comes first.
         let big_endian = self.header.big_endian;
-        let mut t = |first: f64, second: f64| {
+        let values = self.elements(size, decode::pairs, |[first, second]: [f64; 2], _| {
             let (re, im) = if big_endian { (second, first) } else { (first, second) };
             let value = Complex::new(re, im);
             narrowing.count(limits.kind_of(value), 1);
             Ok(T::from_c64(value))
-        };
-        let values = match self.header.element {
-            Element::Complex(8) => self.elements(|bytes: [u8; 8], _| {
-                let [first, second]: [f32; 2] = bytemuck::cast(bytes);
-                t(first.into(), second.into())
-            }),
-            _ => self.elements(|bytes: [u8; 16], _| {
-                let [first, second]: [f64; 2] = bytemuck::cast(bytes);
-                t(first, second)
-            }),
-        }?;
+        })?;
         Ok((values, narrowing))
     }
 
     /// All elements as integers of at most `limit`.
     fn convert_integers<U: Pod + TryFrom<u64>>(self, limit: u64) -> Result<Vec<U>, ReadError> {
-        let checked = |x: Option<u64>, found: i128, at: u64| {
-            x.filter(|&x| x <= limit)
-                .and_then(|x| U::try_from(x).ok())
-                .ok_or_else(|| format!("element {at} is {found}, which is not in 0..={limit}"))
+        let (size, is_signed) = match self.header.element {
+            Element::Int(size) => (size, true),
+            Element::Uint(size) => (size, false),
+            _ => {
+                let descr = &self.header.descr;
+                return Err(self.fault(format!("indices of type {descr:?} cannot be read")));
+            }
         };
-        let signed = |x: i64, at| checked(u64::try_from(x).ok(), x.into(), at);
-        let unsigned = |x: u64, at| checked(Some(x), x.into(), at);
-        match self.header.element {
-            Element::Int(1) => self.elements(|b, i| signed(i8::from_le_bytes(b).into(), i)),
-            Element::Int(2) => self.elements(|b, i| signed(i16::from_le_bytes(b).into(), i)),
-            Element::Int(4) => self.elements(|b, i| signed(i32::from_le_bytes(b).into(), i)),
-            Element::Int(8) => self.elements(|b, i| signed(i64::from_le_bytes(b), i)),
-            Element::Uint(1) => self.elements(|b, i| unsigned(u8::from_le_bytes(b).into(), i)),
-            Element::Uint(2) => self.elements(|b, i| unsigned(u16::from_le_bytes(b).into(), i)),
-            Element::Uint(4) => self.elements(|b, i| unsigned(u32::from_le_bytes(b).into(), i)),
-            Element::Uint(8) => self.elements(|b, i| unsigned(u64::from_le_bytes(b), i)),
-            _ => Err(self.fault(format!("indices of type {:?} cannot be read", self.header.descr))),
-        }
+        self.elements(size, decode::integers, |bits: u64, at| {
+            let is_negative = is_signed && bits > i64::MAX as u64;
+            let found = Some(bits).filter(|&x| !is_negative && x <= limit);
+            found.and_then(|x| U::try_from(x).ok()).ok_or_else(|| {
+                let x = if is_negative { i128::from(bits as i64) } else { bits.into() };
+                format!("element {at} is {x}, which is not in 0..={limit}")
+            })
+        })
     }
 }

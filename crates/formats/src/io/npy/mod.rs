@@ -6,6 +6,7 @@
 //!
 //! Dense matrices need the feature `ndarray`; orders of rows ([`read_indices`]) do not.
 
+mod decode;
 #[cfg(feature = "ndarray")]
 mod dense;
 mod elements;

@@ -86,7 +86,9 @@ impl<T: Scalar> Sink for Copy<'_, T> {
 /// parallel over windows.
 pub(crate) fn fill<T: Scalar, L: Locate>(locator: &L, csr: &Csr<T>, values: &mut [T]) {
     let pool = Pool::new();
-    for_each_chunk(locator, csr.row_ptr(), values, |windows, mut strips| {
+    let (layout, n_strips) = (locator.layout(), locator.n_strips());
+    let places = StripPlaces { layout, n_strips, strip_ptr: &|w| locator.strip_ptr(w) };
+    for_each_chunk(places, csr.row_ptr(), values, &|windows, mut strips| {
         pool.with(
             || locator.scratch(),
             |scratch| {
@@ -120,26 +122,36 @@ impl<T> Strips<'_, T> {
     }
 }
 
+/// Where the values of windows are, whatever the format.
+#[derive(Clone, Copy)]
+pub(crate) struct StripPlaces<'a> {
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) n_strips: usize,
+    /// Where the values of a window begin in a strip.
+    pub(crate) strip_ptr: &'a (dyn Fn(usize) -> usize + Sync),
+}
+
 /// Calls `work(windows, strips)` for chunks of windows in parallel, with the parts of `values` that
 /// are theirs.
-pub(crate) fn for_each_chunk<T: Send, L: Locate>(
-    locator: &L,
+pub(crate) fn for_each_chunk<T: Send>(
+    places: StripPlaces<'_>,
     row_ptr: &[u64],
     values: &mut [T],
-    work: impl Fn(Range<usize>, Strips<'_, T>) + Sync,
+    work: &(dyn Fn(Range<usize>, Strips<'_, T>) + Sync),
 ) {
-    let strip_len = values.len() / locator.n_strips();
+    let StripPlaces { layout, n_strips, strip_ptr } = places;
+    let strip_len = values.len() / n_strips;
     // A slice per strip and chunk is 16 bytes: keep them few next to the values they cover.
-    let chunks = window_chunks(locator.layout(), row_ptr, (strip_len / 64).max(1));
+    let chunks = window_chunks(layout, row_ptr, (strip_len / 64).max(1));
     let mut parts: Vec<Vec<&mut [T]>> = chunks.iter().map(|_| Vec::new()).collect();
     for strip in values.chunks_exact_mut(strip_len.max(1)) {
-        let pieces = split_at_ends(strip, chunks.iter().map(|c| locator.strip_ptr(c.end)));
+        let pieces = split_at_ends(strip, chunks.iter().map(|c| strip_ptr(c.end)));
         for (part, piece) in parts.iter_mut().zip(pieces) {
             part.push(piece);
         }
     }
     chunks.into_par_iter().with_max_len(1).zip(parts).for_each(|(windows, parts)| {
-        let start = locator.strip_ptr(windows.start);
+        let start = strip_ptr(windows.start);
         work(windows, Strips { parts, start });
     });
 }

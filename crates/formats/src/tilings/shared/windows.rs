@@ -127,12 +127,21 @@ pub(crate) fn accumulate(ptr: &mut [u64]) {
 
 /// Cuts `rest` into the pieces that end at `ends`.
 pub(crate) fn split_at_ends<T>(
-    mut rest: &mut [T],
+    slice: &mut [T],
     ends: impl IntoIterator<Item = usize>,
 ) -> Vec<&mut [T]> {
+    let mut ends = ends.into_iter();
+    split_at_each(slice, &mut || ends.next())
+}
+
+/// [`split_at_ends`], compiled once for each type of elements.
+fn split_at_each<'a, T>(
+    mut rest: &'a mut [T],
+    next: &mut dyn FnMut() -> Option<usize>,
+) -> Vec<&'a mut [T]> {
     let mut start = 0;
     let mut pieces = Vec::new();
-    for end in ends {
+    while let Some(end) = next() {
         let (piece, tail) = rest.split_at_mut(end - start);
         pieces.push(piece);
         (rest, start) = (tail, end);
