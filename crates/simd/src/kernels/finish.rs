@@ -4,7 +4,7 @@ use girih_backend::Activation;
 use girih_formats::Scalar;
 
 use super::rounded::round_vector;
-use crate::isa::Vector;
+use crate::isa::{Compile, Vector};
 use crate::operands::{BiasPart, Finish};
 
 /// Stores `count` vectors of sums, α times them, at `dst`, the last of `rest` lanes: `out = act(sums + β·out + bias)`. The
@@ -20,6 +20,28 @@ use crate::operands::{BiasPart, Finish};
 /// 4. The finish outlives the product, has another activation than GELU, and β is zero if it rounds.
 #[inline(always)]
 pub(super) unsafe fn finish_vectors<V: Vector>(
+    vectors: *const V,
+    count: usize,
+    rest: usize,
+    beta: V::Acc,
+    finish: *const Finish<V::Acc>,
+    dst: *mut V::Acc,
+) {
+    // SAFETY: points 1 to 4 are those of `finish_all`.
+    unsafe {
+        V::Isa::call(
+            #[inline(always)]
+            move || finish_all(vectors, count, rest, beta, finish, dst),
+        );
+    }
+}
+
+/// [`finish_vectors`], in the function that is compiled for the instruction set.
+///
+/// # Safety
+/// Points 1 to 4 of [`finish_vectors`].
+#[inline(always)]
+unsafe fn finish_all<V: Vector>(
     vectors: *const V,
     count: usize,
     rest: usize,

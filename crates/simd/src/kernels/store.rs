@@ -1,11 +1,17 @@
 //! Storing sums: `out = α·sum + β·out`, and what [`elements`] does besides.
 
+use std::mem::MaybeUninit;
+use std::slice;
+
 use girih_formats::Scalar;
 
 use super::elements::elements;
 use super::finish::finish_vectors;
 use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
+
+/// The most vectors of sums that kernels store together.
+const MOST_VECTORS: usize = 8;
 
 /// Stores `K` vectors of sums at `dst`, the last of `len` lanes with `TAIL`.
 ///
@@ -24,6 +30,7 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     mask: V::Mask,
     len: usize,
 ) {
+    const { assert!(K <= MOST_VECTORS && V::LANES <= 16) };
     let lanes = V::LANES;
     // SAFETY: the instruction set by point 1.
     let (alpha, mut scaled) = (unsafe { V::splat(out.alpha) }, sums);
@@ -57,26 +64,15 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         return;
     }
     if out.store == Store::Finish {
-        let (vectors, rest) = (scaled.as_ptr(), if TAIL { len } else { lanes });
-        let (beta, finish) = (out.beta, out.finish);
+        let (vectors, rest) = (scaled, if TAIL { len } else { lanes });
         // SAFETY: the instruction set by point 1, the columns by points 2 and 4. There are `K` vectors, and a finish.
-        unsafe {
-            V::Isa::call(
-                #[inline(always)]
-                move || finish_vectors(vectors, K, rest, beta, finish, dst),
-            );
-        }
+        unsafe { finish_vectors(vectors.as_ptr(), K, rest, out.beta, out.finish, dst) };
         return;
     }
     if out.store == Store::Elements {
-        let out = *out;
-        // SAFETY: the instruction set by point 1, the columns by point 2.
-        unsafe {
-            V::Isa::call(
-                #[inline(always)]
-                move || scatter::<V, K, TAIL>(sums, &out, dst, len),
-            );
-        }
+        let (vectors, rest) = (sums, if TAIL { len } else { lanes });
+        // SAFETY: the instruction set by point 1, the columns by point 2. There are `K` vectors.
+        unsafe { scatter::<V>(vectors.as_ptr(), K, rest, *out, dst) };
         return;
     }
     for u in 0..K {
@@ -95,32 +91,35 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     }
 }
 
-/// As [`store`], element by element.
+/// Stores `count` vectors of sums as [`store`] does, the last of `rest` lanes, element by element.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread
 ///    accesses them.
+/// 3. There are as many vectors, one at least and [`MOST_VECTORS`] at most.
 #[inline(always)]
-unsafe fn scatter<V: Vector, const K: usize, const TAIL: bool>(
-    sums: [V; K],
-    out: &Output<V::Acc>,
+unsafe fn scatter<V: Vector>(
+    vectors: *const V,
+    count: usize,
+    rest: usize,
+    out: Output<V::Acc>,
     dst: *mut V::Acc,
-    len: usize,
 ) {
-    let lanes = V::LANES;
-    let (mut spilled, out) = ([[V::Acc::ZERO; 16]; K], *out);
-    let spilled = spilled.as_flattened_mut();
-    for (vector, sum) in spilled.chunks_exact_mut(lanes).zip(sums) {
-        // SAFETY: the instruction set by point 1, and the chunk has as many elements as the vector.
-        unsafe { sum.store(vector.as_mut_ptr()) };
-    }
-    let sums = &mut spilled[..(K - 1) * lanes + if TAIL { len } else { lanes }];
-    // SAFETY: the instruction set by point 1, the columns by point 2.
+    // SAFETY: the instruction set by point 1, the vectors by point 3, the columns by point 2. There is room for that
+    // many vectors, of 16 elements at most; the sums are elements that were stored.
     unsafe {
         V::Isa::call(
             #[inline(always)]
-            move || elements::<V>(sums, &out, dst),
+            move || {
+                let mut spilled = MaybeUninit::<[[V::Acc; 16]; MOST_VECTORS]>::uninit();
+                let to = spilled.as_mut_ptr().cast::<V::Acc>();
+                for u in 0..count {
+                    vectors.add(u).read().store(to.add(u * V::LANES));
+                }
+                let len = (count - 1) * V::LANES + rest;
+                elements::<V>(slice::from_raw_parts_mut(to, len), &out, dst);
+            },
         );
     }
 }
@@ -184,15 +183,10 @@ pub(crate) unsafe fn combine<I: VectorsFor<T>, T: Scalar>(
 ) {
     let out = out.cached();
     // SAFETY: the points of `add_parts` are these; `out` does not stream.
-    unsafe {
-        I::call(
-            #[inline(always)]
-            move || add_parts::<I::Vector>(sums, parts, &out, map, width),
-        );
-    }
+    unsafe { add_parts::<I::Vector>(sums, parts, out, map, width) };
 }
 
-/// As [`combine`], in the function that is compiled for the instruction set.
+/// As [`combine`], compiled once for values of all types that have these sums.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -201,6 +195,27 @@ pub(crate) unsafe fn combine<I: VectorsFor<T>, T: Scalar>(
 /// 4. `out` does not stream.
 #[inline(always)]
 unsafe fn add_parts<V: Vector>(
+    sums: &[V::Acc],
+    parts: usize,
+    out: Output<V::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    // SAFETY: points 1 to 4 are those of `add_all_parts`.
+    unsafe {
+        V::Isa::call(
+            #[inline(always)]
+            move || add_all_parts::<V>(sums, parts, &out, map, width),
+        );
+    }
+}
+
+/// [`add_parts`], in the function that is compiled for the instruction set.
+///
+/// # Safety
+/// Points 1 to 4 of [`add_parts`].
+#[inline(always)]
+unsafe fn add_all_parts<V: Vector>(
     sums: &[V::Acc],
     parts: usize,
     out: &Output<V::Acc>,
