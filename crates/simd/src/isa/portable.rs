@@ -53,6 +53,10 @@ impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
     }
     #[inline(always)]
     unsafe fn load_masked(p: *const A, mask: usize) -> Self {
+        if mask == LANES {
+            // SAFETY: all lanes are valid at `p` by point 3.
+            return unsafe { Self::load(p) };
+        }
         let mut all = [A::ZERO; LANES];
         // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
         unsafe { std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask) };
@@ -65,6 +69,10 @@ impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
     }
     #[inline(always)]
     unsafe fn store_masked(self, p: *mut A, mask: usize) {
+        if mask == LANES {
+            // SAFETY: all lanes are valid at `p` by point 3.
+            return unsafe { self.store(p) };
+        }
         // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), p, mask) }
     }
@@ -153,6 +161,10 @@ macro_rules! widen_narrow {
             }
             #[inline(always)]
             unsafe fn widen_masked(p: *const $t, mask: usize) -> Self {
+                if mask == 16 {
+                    // SAFETY: 16 values are valid at `p` by point 3.
+                    return unsafe { Self::widen(p) };
+                }
                 let mut all = [<$t>::ZERO; 16];
                 // SAFETY: `mask ≤ 16` values are valid at `p` by point 3, and `all` holds 16.
                 unsafe {

@@ -97,7 +97,7 @@ unsafe fn each<V: Widen<T>, T: Scalar<Acc = V::Acc>, const SUM: bool>(
                 }
             };
         }
-        while j + group <= width {
+        while const { V::WIDE } && j + group <= width {
             vectors!(GROUP, false, lanes);
             j += group;
         }

@@ -110,7 +110,10 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
         }};
     }
     let is_own = !b.is_part_of_group;
-    if const { I::HAS_QUARTER } && is_own && width <= I::Quarter::LANES {
+    if const { !I::Vector::WIDE } {
+        // SAFETY: the points of `many_columns` are these.
+        unsafe { many_columns::<I, T, PREFETCHES>(rows, b, out, width, prefetch) }
+    } else if const { I::HAS_QUARTER } && is_own && width <= I::Quarter::LANES {
         few!(I::Quarter, 1, 4);
     } else if const { I::HAS_HALF } && is_own && width <= I::Half::LANES {
         few!(I::Half, 1, 4);
@@ -227,7 +230,7 @@ unsafe fn many_vectors<
     }
 }
 
-/// Calls `kernel` with all rows, by their lengths if it asks for that and a vector takes few registers.
+/// Calls `kernel` with all rows, by their lengths if it asks for that.
 ///
 /// # Safety
 /// Points 1 to 3 of [`Rows`].
@@ -235,7 +238,7 @@ unsafe fn many_vectors<
 unsafe fn all<V: Vector, K: RowKernel<Acc = V::Acc>>(rows: impl Rows<Acc = V::Acc>, kernel: K) {
     // SAFETY: points 1 to 3 are those of both methods.
     unsafe {
-        if const { V::WIDE && K::SHORT > 0 } {
+        if const { K::SHORT > 0 } {
             rows.each_by_length(kernel);
         } else {
             rows.each(kernel);

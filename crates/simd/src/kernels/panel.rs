@@ -18,7 +18,7 @@ pub(crate) struct Dot<V: Vector, const PREFETCHES: bool> {
 
 impl<V: Vector, const PREFETCHES: bool> RowKernel for Dot<V, PREFETCHES> {
     type Acc = V::Acc;
-    const SHORT: usize = 16;
+    const SHORT: usize = if PREFETCHES { 0 } else { 16 };
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
@@ -80,31 +80,10 @@ where
     ) {
         let &Self { ref out, mask, last, prefetch, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-        if const { V::WIDE } {
-            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to
-            // 4.
-            unsafe {
-                let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCHES>(entries, b, mask, prefetch);
-                store::<V, K, TAIL>(sums, out, dst, mask, last);
-            }
-            return;
-        }
-        // One after the other, since a vector takes many registers.
-        for u in 0..K {
-            let j = u * V::LANES;
-            let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2
-            // to 4.
-            unsafe {
-                if TAIL && u + 1 == K {
-                    let sums = sum::<V, T, 1, CHAINS, true, PREFETCHES>(entries, b, mask, prefetch);
-                    store::<V, 1, true>(sums, out, dst, mask, last);
-                } else {
-                    let sums =
-                        sum::<V, T, 1, CHAINS, false, PREFETCHES>(entries, b, mask, prefetch);
-                    store::<V, 1, false>(sums, out, dst, mask, last);
-                }
-            }
+        // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to 4.
+        unsafe {
+            let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCHES>(entries, b, mask, prefetch);
+            store::<V, K, TAIL>(sums, out, dst, mask, last);
         }
     }
 }
@@ -126,8 +105,8 @@ where
     T: Scalar,
 {
     type Acc = T::Acc;
-    // Partial vectors of a large B wait for it, whatever their code: one copy is enough.
-    const SHORT: usize = if TAIL && PREFETCHES { 0 } else { 8 };
+    // What is prefetched is waited for, whatever the code: one copy is enough.
+    const SHORT: usize = if PREFETCHES { 0 } else { 8 };
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
@@ -226,7 +205,7 @@ where
     }
 
     /// Multiplies by one vector of columns after the other, each in as many chains as the group that it
-    /// belongs to.
+    /// belongs to. Every vector counts as partial, so that one copy is enough.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
@@ -234,29 +213,28 @@ where
     /// 3. `dst` is a row of C that no other thread accesses.
     #[inline(always)]
     unsafe fn one_by_one(&self, entries: Entries<T::Acc>, dst: *mut T::Acc) {
-        let &Self { ref operands, width } = self;
+        let &Self { operands: RowOperands { b, ref out, prefetch, .. }, width } = self;
         let lanes = V::LANES;
         let tail = width % (4 * lanes);
-        let mut j = 0;
-        macro_rules! group {
-            ($chains:literal, $tail:literal) => {
-                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of
-                // columns is left, partial where `$tail` says so.
-                unsafe { operands.group::<1, $chains, $tail>(entries, dst, j) }
-            };
-        }
-        while j < width {
-            let is_rest = width - j <= tail && !operands.b.is_part_of_group;
+        for j in (0..width).step_by(lanes) {
+            let len = lanes.min(width - j);
+            let is_rest = width - j <= tail && !b.is_part_of_group;
             let vectors = if is_rest { tail.div_ceil(lanes) } else { 4 };
-            match (vectors, width - j >= lanes) {
-                (1, true) => group!(4, false),
-                (1, false) => group!(4, true),
-                (2, true) => group!(2, false),
-                (2, false) => group!(2, true),
-                (_, true) => group!(1, false),
-                (_, false) => group!(1, true),
+            let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
+            macro_rules! vector {
+                ($chains:literal) => {
+                    sum::<V, T, 1, $chains, true, PREFETCHES>(entries, b, V::mask(len), prefetch)
+                };
             }
-            j += lanes;
+            // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `len` columns are left.
+            unsafe {
+                let sums = match vectors {
+                    1 => vector!(4),
+                    2 => vector!(2),
+                    _ => vector!(1),
+                };
+                store::<V, 1, true>(sums, out, dst, V::mask(len), len);
+            }
         }
     }
 }

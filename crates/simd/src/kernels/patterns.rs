@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
+use super::prefetch::{EntriesAhead, PREFETCH_AHEAD, Prefetch};
 use super::store::store;
 use super::sum::widen_vector;
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -60,31 +60,56 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
-    macro_rules! columns {
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
-            // Rows of B are prefetched by four whole vectors alone, and entries with them.
-            let prefetch_b = $k == 4 && !$tail && block.prefetch_b;
-            if const { I::Vector::PREFETCHES } && (prefetch_b || b.prefetch_a) {
-                let prefetch = if prefetch_b { Prefetch::Rows } else { Prefetch::Entries };
-                columns!($vector, $k, $chains, $tail, $len, $j, true, prefetch)
-            } else {
-                columns!($vector, $k, $chains, $tail, $len, $j, false, Prefetch::Nothing)
-            }
-        }};
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
-            let (b, out, len, prefetch) = (b.at_col($j), out.at_col($j), $len, $prefetch);
-            b.ran("patterns", prefetch, out.streams());
-            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
-            // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
-            // The block has columns ahead if it prefetches rows.
+    // Whether the group of the column `j` has one or two vectors: then each has two chains.
+    let is_few = |j: usize| !b.is_part_of_group && width - j / (4 * lanes) * 4 * lanes <= 2 * lanes;
+    if const { !I::Vector::WIDE } {
+        for j in (0..width).step_by(lanes) {
+            let (b, out, len) = (b.at_col(j), out.at_col(j), lanes.min(width - j));
+            let chains = if is_few(j) { 2 } else { 1 };
+            b.ran("patterns", Prefetch::Nothing, out.streams());
+            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3.
+            // `len` columns are left.
             unsafe {
                 I::call(
                     #[inline(always)]
-                    move || {
-                        let block = PatternBlock { prefetch_b: prefetch == Prefetch::Rows, ..block };
-                        all_tiles::<$vector, T, $k, $chains, $tail, $prefetches>(block, b, out, len)
-                    },
-                )
+                    move || all_tiles_by_vector::<I::Vector, T>(block, b, out, len, chains),
+                );
+            }
+        }
+        return;
+    }
+    macro_rules! columns {
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
+            // Rows of B are prefetched by four whole vectors alone, and entries with them.
+            let (b, out, len) = (b.at_col($j), out.at_col($j), $len);
+            let prefetch = match (const { $k == 4 && !$tail } && block.prefetch_b, b.prefetch_a) {
+                _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
+                (true, _) => Prefetch::Rows,
+                (false, true) => Prefetch::Entries,
+                (false, false) => Prefetch::Nothing,
+            };
+            b.ran("patterns", prefetch, out.streams());
+            macro_rules! call {
+                ($rows:literal) => {
+                    // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
+                    // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+                    // The block has columns ahead if it prefetches rows.
+                    unsafe {
+                        I::call(
+                            #[inline(always)]
+                            move || {
+                                all_tiles::<$vector, T, $k, $chains, $tail, $rows>(
+                                    block, b, out, len, prefetch,
+                                );
+                            },
+                        )
+                    }
+                };
+            }
+            if const { $k == 4 && !$tail } && prefetch == Prefetch::Rows {
+                call!(true);
+            } else {
+                call!(false);
             }
         }};
     }
@@ -98,8 +123,7 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
         while j < width {
             let left = width - j;
             let vectors = left.div_ceil(lanes);
-            // A group of one or two vectors has two chains for each.
-            let is_few = !b.is_part_of_group && width - j / (4 * lanes) * 4 * lanes <= 2 * lanes;
+            let is_few = is_few(j);
             j += if const { I::STRIP_VECTORS == 4 } {
                 match vectors {
                     1 if is_few => columns!(I::Vector, 1, 2, true, last, j),
@@ -133,8 +157,8 @@ struct Cursor<A> {
     values: *const A,
 }
 
-/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. With
-/// `PREFETCHES` entries are [prefetched](super::prefetch), and rows of B if the block says so.
+/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. `prefetch` says
+/// what is [prefetched](super::prefetch) meanwhile: entries before each tile, rows of B with `ROWS` alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -142,18 +166,12 @@ struct Cursor<A> {
 ///    `TAIL`.
 /// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
 #[inline(always)]
-unsafe fn all_tiles<
-    V,
-    T,
-    const K: usize,
-    const CHAINS: usize,
-    const TAIL: bool,
-    const PREFETCHES: bool,
->(
+unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ROWS: bool>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     len: usize,
+    prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -161,7 +179,11 @@ unsafe fn all_tiles<
     // SAFETY: the instruction set by point 1.
     let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
     let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
+    let mut ahead = EntriesAhead::of((next.cols, next.values));
     for tile in block.tiles {
+        if prefetch != Prefetch::Nothing {
+            ahead.prefetch::<V, _>((next.cols, next.values));
+        }
         let mut sums = [[[zero; K]; TILE_ROWS]; CHAINS];
         // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one
         // pattern to the next.
@@ -170,7 +192,7 @@ unsafe fn all_tiles<
                 // SAFETY: the instruction set by point 1; the column and its values by point 2, since every
                 // use is for a column that the tile counts.
                 unsafe {
-                    let x = next_column::<V, T, K, TAIL, PREFETCHES>(&mut next, b, mask, block.prefetch_b, $chain == 0);
+                    let x = next_column::<V, T, K, TAIL, ROWS>(&mut next, b, mask);
                     $(
                         let a = V::splat(*next.values);
                         next.values = next.values.add(1);
@@ -221,20 +243,63 @@ unsafe fn all_tiles<
     }
 }
 
-/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`,
-/// entries `with_entries`.
+/// All tiles by one vector of columns of `len` lanes, sums in one chain or two. One loop for all patterns, which keeps
+/// sums in memory: for vectors that are not wide.
+///
+/// # Safety
+/// Points 1 to 3 of [`all_tiles`].
+#[inline(always)]
+unsafe fn all_tiles_by_vector<V, T>(
+    block: PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    len: usize,
+    chains: usize,
+) where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1.
+    let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
+    let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
+    for tile in block.tiles {
+        let mut sums = [[zero; TILE_ROWS]; 2];
+        for (pattern, &count) in (1..).zip(&tile.counts) {
+            for column in 0..count as usize {
+                // SAFETY: the instruction set by point 1; the column and its values by point 2, since the tile
+                // counts it.
+                unsafe {
+                    let [x] = next_column::<V, T, 1, true, false>(&mut next, b, mask);
+                    for (r, sum) in sums[column & (chains - 1)].iter_mut().enumerate() {
+                        if pattern >> r & 1 == 1 {
+                            *sum = x.mul_add(V::splat(*next.values), *sum);
+                            next.values = next.values.add(1);
+                        }
+                    }
+                }
+            }
+        }
+        for (r, &row) in tile.rows.iter().enumerate().filter(|(_, row)| **row != PAD_ROW) {
+            // SAFETY: the instruction set by point 1, the row of C by point 3.
+            unsafe {
+                let sum = if chains == 2 { sums[0][r].add(sums[1][r]) } else { sums[0][r] };
+                store::<V, 1, true>([sum], &out, out.row(row as usize), mask, len);
+            }
+        }
+    }
+}
+
+/// The next column's row of B. With `ROWS` prefetches the row of B that a later column needs.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With
-///    `PREFETCHES` and `with_rows`, [`PREFETCH_AHEAD`] columns are readable after it.
+///    `ROWS`, [`PREFETCH_AHEAD`] columns are readable after it.
 #[inline(always)]
-unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCHES: bool>(
+unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const ROWS: bool>(
     next: &mut Cursor<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
-    with_rows: bool,
-    with_entries: bool,
 ) -> [V; K]
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
@@ -243,15 +308,12 @@ where
     // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2.
     // Nothing is read at what is prefetched.
     unsafe {
-        if const { PREFETCHES } && with_rows {
+        if const { ROWS } {
             let col = *next.cols.add(PREFETCH_AHEAD) as isize;
             let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
             for u in 0..K {
                 V::prefetch_l2(row.wrapping_add(u * V::LANES));
             }
-        }
-        if const { PREFETCHES } && with_entries {
-            prefetch_entries::<V, _>(next.cols, next.values);
         }
         let row = b.ptr.offset(*next.cols as isize * b.row_stride);
         next.cols = next.cols.add(1);

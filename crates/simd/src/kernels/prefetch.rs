@@ -36,3 +36,35 @@ pub(crate) fn prefetch_entries<V: Vector, A>(col_idx: *const u32, values: *const
     V::prefetch(values.wrapping_byte_add(PREFETCH_A_AHEAD));
     V::prefetch(col_idx.wrapping_byte_add(PREFETCH_A_AHEAD));
 }
+
+/// How far entries of A are prefetched, which follow one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntriesAhead {
+    col_idx: *const u32,
+    values: *const u8,
+}
+
+impl EntriesAhead {
+    /// As far ahead as entries are prefetched, of a column and its value.
+    #[inline(always)]
+    pub(crate) fn of<A>((col_idx, values): (*const u32, *const A)) -> Self {
+        Self {
+            col_idx: col_idx.wrapping_byte_add(PREFETCH_A_AHEAD),
+            values: values.wrapping_byte_add(PREFETCH_A_AHEAD).cast(),
+        }
+    }
+
+    /// Prefetches the cache lines up to those that are as far ahead of this entry.
+    #[inline(always)]
+    pub(crate) fn prefetch<V: Vector, A>(&mut self, entry: (*const u32, *const A)) {
+        let to = Self::of(entry);
+        while self.col_idx < to.col_idx {
+            V::prefetch(self.col_idx);
+            self.col_idx = self.col_idx.wrapping_byte_add(64);
+        }
+        while self.values < to.values {
+            V::prefetch(self.values);
+            self.values = self.values.wrapping_add(64);
+        }
+    }
+}

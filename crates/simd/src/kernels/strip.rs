@@ -1,5 +1,7 @@
 //! Dense strips: all rows use the same rows of B.
 
+use std::ops::Range;
+
 use girih_formats::Scalar;
 
 use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
@@ -97,8 +99,8 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
             }
             j += 4 * lanes;
         } else {
-            if left < lanes {
-                columns!(I::Vector, 1, true, last);
+            if left < lanes || const { !I::Vector::WIDE } {
+                columns!(I::Vector, 1, true, lanes.min(left));
             } else {
                 columns!(I::Vector, 1, false, last);
             }
@@ -134,15 +136,22 @@ unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
     let mut r = 0;
     while r < map.len() {
         macro_rules! tile {
-            ($rows:literal) => {{
+            ($rows:literal) => {
+                tile!($rows, $rows)
+            };
+            ($most:literal, $rows:expr) => {{
                 // SAFETY: the instruction set by point 1, the strip by point 2, C by point 3. `$rows` rows
-                // are left.
-                unsafe { tile::<V, T, $rows, K, TAIL>(&strip, r, b, &out, map, mask, len) };
+                // are left, `$most` at most.
+                unsafe { tile::<V, T, $most, K, TAIL>(&strip, r..r + $rows, b, &out, map, mask, len) };
                 $rows
             }};
         }
         // Tiles of as equal a size as they can be.
         let left = map.len() - r;
+        if const { !V::WIDE } {
+            r += tile!(4, left.min(4));
+            continue;
+        }
         r += match left.div_ceil(left.div_ceil(tile_rows)) {
             1 => tile!(1),
             2 => tile!(2),
@@ -154,27 +163,27 @@ unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
     }
 }
 
-/// Does `$body` for each of `ROWS ≤ 6` rows `$q`.
+/// Does `$body` for each of `ROWS ≤ 6` rows `$q`; where vectors are not wide, for each of `$rows ≤ ROWS`.
 ///
 /// Written out: sums that a loop over rows indexes are kept in memory, unless the whole program is optimized.
 macro_rules! for_each_row {
-    (@ $at:literal $q:ident $body:block) => {
-        if $at < ROWS {
+    (@ $at:literal $q:ident $rows:ident $body:block) => {
+        if const { $at < ROWS } && (const { V::WIDE } || $at < $rows) {
             let $q: usize = $at;
             $body
         }
     };
-    ($q:ident, $body:block) => {
-        for_each_row!(@ 0 $q $body);
-        for_each_row!(@ 1 $q $body);
-        for_each_row!(@ 2 $q $body);
-        for_each_row!(@ 3 $q $body);
-        for_each_row!(@ 4 $q $body);
-        for_each_row!(@ 5 $q $body);
+    ($q:ident in $rows:ident, $body:block) => {
+        for_each_row!(@ 0 $q $rows $body);
+        for_each_row!(@ 1 $q $rows $body);
+        for_each_row!(@ 2 $q $rows $body);
+        for_each_row!(@ 3 $q $rows $body);
+        for_each_row!(@ 4 $q $rows $body);
+        for_each_row!(@ 5 $q $rows $body);
     };
 }
 
-/// `ROWS` rows from `r` on by `K` vectors of columns, all sums in registers.
+/// `ROWS` rows by `K` vectors of columns, all sums in registers. Fewer rows where vectors are not wide.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -184,7 +193,7 @@ macro_rules! for_each_row {
 #[inline(always)]
 unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     strip: &Strip<'_, T::Acc>,
-    r: usize,
+    rows: Range<usize>,
     b: Input<T>,
     out: &Output<T::Acc>,
     map: RowMap<'_>,
@@ -195,10 +204,11 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     T: Scalar,
 {
     const { assert!(ROWS <= 6) };
+    let (r, rows) = (rows.start, rows.len());
     // SAFETY: the instruction set by point 1.
     let mut sums = [[unsafe { V::splat(T::Acc::ZERO) }; K]; ROWS];
     if strip.resumes {
-        for_each_row!(q, {
+        for_each_row!(q in rows, {
             if let Some(row) = map.row(r + q) {
                 for u in 0..K {
                     // SAFETY: the instruction set by point 1, vector `u` of the row of C by point 3.
@@ -218,7 +228,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 for u in 0..K {
                     x[u] = widen_vector::<V, T, K, TAIL>($row, u, mask);
                 }
-                for_each_row!(q, {
+                for_each_row!(q in rows, {
                     let a = V::splat(*$a.add(q * strip.row_stride));
                     for u in 0..K {
                         sums[q][u] = x[u].mul_add(a, sums[q][u]);
@@ -233,7 +243,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             let a = values.wrapping_add(i * PREFETCHED_COLS);
             if const { K > 1 } && b.prefetch_a {
                 b.ran("strip", prefetch, false);
-                for_each_row!(q, {
+                for_each_row!(q in rows, {
                     prefetch_entries::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
                 });
             }
@@ -250,7 +260,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
             if b.prefetch_a {
                 b.ran("strip", prefetch, false);
-                for_each_row!(q, {
+                for_each_row!(q in rows, {
                     let next = a.wrapping_add(ahead + q * strip.row_stride);
                     for at in (0..strip.runs.len).step_by(const { 64 / size_of::<T::Acc>() }) {
                         V::prefetch(next.wrapping_add(at));
@@ -263,7 +273,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             }
         }
     }
-    for_each_row!(q, {
+    for_each_row!(q in rows, {
         if let Some(row) = map.row(r + q) {
             // SAFETY: the instruction set by point 1, the row of C by point 3.
             unsafe { store::<V, K, TAIL>(sums[q], out, out.row(row), mask, len) };
