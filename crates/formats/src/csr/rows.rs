@@ -100,12 +100,15 @@ fn fill_rows_of<T: Scalar>(
     (col_idx, values)
 }
 
+/// Writes the columns and values of a run of rows.
+type FillRows<'a, T> = dyn Fn(Range<usize>, &mut [u32], &mut [T]) + Sync + 'a;
+
 /// Calls `fill` with runs of rows that hold about as many entries each, and with their columns and values.
 fn for_each_chunk<T: Scalar>(
     row_ptr: &[u64],
     col_idx: &mut [u32],
     values: &mut [T],
-    fill: &(dyn Fn(Range<usize>, &mut [u32], &mut [T]) + Sync),
+    fill: &FillRows<'_, T>,
 ) {
     let chunks = row_chunks(row_ptr);
     let ends = || chunks.iter().map(|rows| row_ptr[rows.end] as usize);
