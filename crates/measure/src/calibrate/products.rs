@@ -50,7 +50,7 @@ pub(super) struct TimedProduct {
     dtype: DType,
     pub(super) matrix: &'static str,
     pub(super) n: usize,
-    /// That of the schedule.
+    /// How many times its share the busiest worker has, by the schedule's replay.
     pub(super) imbalance: f64,
     pub(super) terms: Terms,
     /// The least time of all passes.
@@ -215,9 +215,9 @@ impl CalibrationRun<'_> {
                 source,
             })?;
             for candidate in considered {
-                let Some(_) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
+                if candidate.cost.is_none_or(|cost| cost.seconds > LONGEST) {
                     continue;
-                };
+                }
                 let spec = candidate.spec;
                 let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
                 let stats = shared.format(spec, T::DTYPE).map_err(MeasureError::Statistics)?;

@@ -11,13 +11,15 @@ mod linear;
 mod parts;
 mod price;
 mod rerate;
+mod terms;
 mod workload;
 
 pub use breakdown::{Cost, Resource};
 pub use footprint::Footprint;
 pub use linear::LinearCost;
 pub(crate) use parts::{Part, parts};
-pub use price::{linear_cost, price, terms};
+pub use price::{linear_cost, price};
 pub use rerate::{seconds_on, transfer_seconds};
+pub use terms::terms;
 pub use workload::Workload;
 pub(crate) use workload::multiplied;

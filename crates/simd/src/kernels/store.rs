@@ -106,7 +106,7 @@ unsafe fn scatter<V: Vector>(
     out: Output<V::Acc>,
     dst: *mut V::Acc,
 ) {
-    // SAFETY: the instruction set by point 1, the vectors by point 3, the columns by point 2. There is room for that
+    // SAFETY: the instruction set by point 1, the vectors by point 3, the columns by point 2. There is memory for that
     // many vectors, of 16 elements at most; the sums are elements that were stored.
     unsafe {
         V::Isa::call(

@@ -68,15 +68,15 @@ pub(super) fn parse<T: Scalar>(
 ) -> Parsed {
     let limits = const { Limits::of(T::DTYPE) };
     let read = match (shape.is_array, shape.field) {
-        (true, _) => Lines::read::<ARRAY>,
-        (false, Field::Pattern) => Lines::read::<PATTERN>,
-        (false, Field::Integer) => Lines::read::<INTEGER>,
-        (false, Field::Real) => Lines::read::<REAL>,
-        (false, Field::Complex) => Lines::read::<COMPLEX>,
+        (true, _) => EntryLines::read::<ARRAY>,
+        (false, Field::Pattern) => EntryLines::read::<PATTERN>,
+        (false, Field::Integer) => EntryLines::read::<INTEGER>,
+        (false, Field::Real) => EntryLines::read::<REAL>,
+        (false, Field::Complex) => EntryLines::read::<COMPLEX>,
     };
     let is_array = shape.is_array;
     let mut parsed = Parsed { by_row: true, by_col: true, ..Parsed::default() };
-    let mut lines = Lines { text, end, shape, at: 0, read: 0, fault: None };
+    let mut lines = EntryLines { text, end, shape, at: 0, read: 0, fault: None };
     let mut some = [LineEntry::default(); AT_ONCE];
     let mut last_key = None;
     while lines.at < end && lines.fault.is_none() {
@@ -122,7 +122,7 @@ const COMPLEX: u8 = 4;
 const AT_ONCE: usize = 64;
 
 /// The lines of a text.
-struct Lines<'a> {
+struct EntryLines<'a> {
     text: &'a [u8],
     end: usize,
     shape: &'a Shape,
@@ -134,8 +134,8 @@ struct Lines<'a> {
     fault: Option<Fault>,
 }
 
-impl Lines<'_> {
-    /// Reads entries from here on, and says how many. They are fewer than there is room for at the end, or at a fault.
+impl EntryLines<'_> {
+    /// Reads entries from here on, and says how many. `to` is filled, but at the end or at a fault.
     fn read<const KIND: u8>(&mut self, to: &mut [LineEntry; AT_ONCE]) -> usize {
         let Self { text, end, shape, .. } = *self;
         let (mut p, mut len, mut lines) = (self.at, 0, 0);
