@@ -35,10 +35,11 @@ const SPREAD: u64 = 4;
 /// Of rows that are alike, the entries that a team may always go through, in multiples of `FREE`.
 const WAIT: u64 = 3;
 
-/// Entries that a warp may go through where all are through after `share` of them: twice as many, from 32 to 64. Not
-/// fewer everywhere, for items of blocks take four warps each, and warps that have much to do are delayed by them.
-/// Microseconds on an H100 with 64 for all and with 32 for all, of `watt_2` (1856 rows of 6 entries and one of 128), of
-/// pruned weights in 512 rows of 103 and up to 450, and of `astro-ph`, whose warps have 57 entries to go through:
+/// Entries that a warp may go through where the share of each is `share` of them: twice that, from 32 to 64.
+///
+/// Limits of 32 do not suit all matrices. Items of blocks take four warps each, which other items then wait for.
+/// Microseconds on an H100, with a limit of 64 for all and of 32 for all. `watt_2` has 1856 rows of 6 entries and one of
+/// 128, and the pruned weights 512 rows of 103 and up to 450. Each warp has 57 entries of `astro-ph`.
 ///
 /// | matrix | value type | n | 64 | 32 |
 /// |---|---|---|---|---|

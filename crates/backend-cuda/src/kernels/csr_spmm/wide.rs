@@ -303,6 +303,24 @@ mod tests {
     }
 
     #[test]
+    fn lanes_wait_for_more_rows_of_b_where_the_longest_row_is_long_and_warps_are_idle() {
+        let of = |longest| teams((2003, 83_883, longest, 4000), 128).unwrap();
+        assert_eq!(of(48), "32/32 x8, 8 warps, 1 turns, panels of 1");
+        assert_eq!(of(47), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        // All warps are busy.
+        assert_eq!(teams(BCSSTK33, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+    }
+
+    #[test]
+    fn a_long_row_of_a_small_matrix_is_an_item() {
+        // Two groups of lanes would go through 64 entries each while others go through three.
+        for n in [17, 32, 64, 128] {
+            assert_eq!(teams((1856, 11_550, 128, 128), n), None, "n = {n}");
+            assert!(teams((1856, 11_550, 32, 128), n).is_some(), "n = {n}");
+        }
+    }
+
+    #[test]
     fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
         assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(teams(WEIGHTS, 128).unwrap(), "32/32 x8, 8 warps, 1 turns, panels of 1");
