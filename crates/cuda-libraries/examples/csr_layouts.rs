@@ -100,7 +100,7 @@ fn layouts(n: usize, size: usize) -> Vec<CsrLayout> {
     }
     for lanes in [2, 4, 8, 16, 32].into_iter().filter(|&lanes| lanes <= widest) {
         // Two lanes of a wide product would read 32 bytes of each row of B.
-        if widest == 32 && lanes < 8 {
+        if widest == 32 && lanes < 4 {
             continue;
         }
         let base = CsrTeams {
@@ -121,6 +121,7 @@ fn layouts(n: usize, size: usize) -> Vec<CsrLayout> {
             CsrTeams { depth: 8, turns: 1, ..base },
             wider(2),
             wider(4),
+            wider(8),
             CsrTeams { depth: 8, ..wider(2) },
             CsrTeams { depth: 8, ..wider(4) },
         ];

@@ -25,8 +25,11 @@ use girih_formats::DType;
 use super::Problem;
 
 /// Bytes of rows of B that a product reads for its entries, from which B is copied: below, what takes the time is the
-/// second launch. Tests have small matrices.
-const BRIEF: u64 = if cfg!(test) { 1 } else { 4 << 20 };
+/// second launch. Loads of 4 bytes are fast enough for more. On an H200, in f32, before and with 12 MiB: 1024 rows of 32,
+/// n = 33 8.1 µs and 4.5; 966 rows of 37, n = 65 8.5 and 6.5; 2048 rows of 51, n = 17 9.1 and 7.2, but 41, above the limit, 8.1
+/// with a copy.
+const BRIEF: u64 = 4 << 20;
+const BRIEF_BY_WORDS: u64 = 12 << 20;
 
 /// How often, on average, rows are read whose copy saves time, and how many bytes they have at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +46,13 @@ pub(super) fn saves_time(problem: &Problem, row_bytes: u64, load_bytes: u64) -> 
         let reads = if cfg!(test) { 1 } else { copied.reads };
         row_bytes >= copied.row_bytes && statistics.entries >= k.saturating_mul(reads)
     });
-    copied && statistics.entries.saturating_mul(row_bytes) >= BRIEF
+    // Tests have small matrices.
+    let brief = match load_bytes {
+        _ if cfg!(test) => 1,
+        4 => BRIEF_BY_WORDS,
+        _ => BRIEF,
+    };
+    copied && statistics.entries.saturating_mul(row_bytes) >= brief
 }
 
 /// What is copied of a B that is read by loads of as many bytes, by teams or for items.

@@ -81,8 +81,9 @@ use super::{CsrTeams, Statistics, WARP, lanes};
 const NARROW: u32 = 8;
 /// Entries of the longest row from which lanes wait for [`DEEP`] rows of B at a time, where half of the device's warps
 /// are idle: that row is then what the product waits for. On an H100, of `bcsstk13` (2003 rows of 42 entries and up to
-/// 95), n = 128: 8.0 µs for 9.5; of `dg_diffusion`, f16, n = 512: 8.9 for 10.2.
-const DEEP_FROM: u64 = 48;
+/// 95), n = 128: 8.0 µs for 9.5; of `dg_diffusion`, f16, n = 512: 8.9 for 10.2. On an H200, of 1024 rows of 32, less some
+/// 4 µs for an event: n = 252 7.5 for 9.3 in f32, n = 512 8.3 for 10.0 in f16.
+const DEEP_FROM: u64 = 32;
 /// Rows of as many entries, on average, are taken by whole warps.
 const LONG: u64 = 64;
 /// Rows of as many are multiplied by two vectors of B to a lane where that leaves enough warps.
@@ -106,11 +107,14 @@ const ENTRIES_OF_TURNS: u64 = 64;
 const WAVES: u64 = 2;
 const SHORT: u64 = 8;
 const AT_ONCE: (u64, u64) = (8, 9);
-/// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
+/// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are items, which are cut.
+/// Where there are fewer rows than that, [teams must make more](few_are_items).
 const BUSY_PART: u64 = 8;
 /// Tiles are a warp wide, or two vectors to a lane, if two fifths of the device's warps then have one, or, of very
-/// long rows, all of them.
+/// long rows, all of them. A warp that adds up 256 columns, of 16 bits, is one of half of them. On an H200, 2048 rows of 51
+/// entries, n = 252: 18.4 µs by 16 lanes for 22.0; rows of 154, 25.7 for 26.5.
 const ENOUGH: (u64, u64) = (2, 5);
+const ENOUGH_OF_16_BITS: (u64, u64) = (1, 2);
 /// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
 /// takes.
 const TRIPS: u64 = 3;
@@ -140,7 +144,9 @@ impl Wide {
         let (lanes, groups) = wide.lanes_and_groups(statistics, n, dtype, warps);
         let tiles = tiles(dtype, n, lanes);
         let needed = warps_needed(statistics, tiles, lanes * groups);
-        let cut = statistics.mean() >= LONG && needed < warps / BUSY_PART;
+        let few = statistics.rows < warps / BUSY_PART;
+        let cut = needed < warps / BUSY_PART || few && few_are_items(n, dtype, needed, warps);
+        let cut = statistics.mean() >= LONG && cut;
         let steps = steps(statistics, lanes, tiles, warps);
         (!cut && is_even(statistics, steps, u64::from(groups))).then_some(wide)
     }
@@ -167,8 +173,9 @@ impl Wide {
         let turns = 1 << (needed / of_one.max(1)).clamp(1, most).ilog2();
         let halved = warps_needed(statistics, tiles(dtype, n, 2 * lanes), team);
         let is_wide = (lanes, team, depth) == (WARP, WARP, SHALLOW) && n > wide_columns(dtype);
-        let in_pairs =
-            is_wide && statistics.mean() >= IN_PAIRS && is_enough(statistics, halved, warps);
+        let in_pairs = is_wide
+            && statistics.mean() >= IN_PAIRS
+            && is_enough(statistics, halved, ENOUGH, warps);
         let vectors = if in_pairs { 2 } else { 1 };
         let warps = BLOCK_WARPS.min(most_warps(depth, vectors));
         CsrTeams { lanes, team, depth, vectors, warps, turns, panel_tiles: 1 }
@@ -201,14 +208,40 @@ fn wide_columns(dtype: DType) -> u64 {
 /// Lanes across a tile of wide products: a warp, or fewer where that would leave most warps of the device idle.
 fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
     let teams = |lanes| statistics.rows.saturating_mul(tiles(dtype, n, lanes));
-    let busy = |lanes| is_enough(statistics, teams(lanes), warps);
+    let part = |lanes| if (lanes, dtype.size()) == (WARP, 2) { ENOUGH_OF_16_BITS } else { ENOUGH };
+    let busy = |lanes| is_enough(statistics, teams(lanes), part(lanes), warps);
     [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
 }
 
-/// Whether as many teams of a warp or less keep the device's warps busy.
-fn is_enough(statistics: &Statistics, teams: u64, warps: u64) -> bool {
-    let (part, of) = if statistics.mean() >= VERY_LONG { (1, 1) } else { ENOUGH };
+/// Whether as many teams of a warp or less are so large a part of the device's warps, or, of very long rows, all.
+fn is_enough(statistics: &Statistics, teams: u64, (part, of): (u64, u64), warps: u64) -> bool {
+    let (part, of) = if statistics.mean() >= VERY_LONG { (1, 1) } else { (part, of) };
     teams.saturating_mul(of) >= part * warps
+}
+
+/// Whether few long rows are items, of which teams would need as many of the device's warps. The more columns a lane
+/// has, the fewer teams there are, and the more each does; but items take wide tiles of columns, and few of these are as
+/// many. Microseconds on an H200, 4 of them for an event:
+///
+/// | rows | entries of each | value type | n | teams, of 4224 | by teams | as items |
+/// |---|---|---|---|---|---|---|
+/// | 512 | 461 | f16 | 128 | 1024 | 28.2 | 16.8 |
+/// | 512 | 461 | f16 | 252 | 2048 | 38.0 | 24.6 |
+/// | 512 | 461 | f16 | 512 | 4096 | 42.1 | 38.4 |
+/// | 256 | 461 | f16 | 512 | 2048 | 28.5 | 29.6 |
+/// | 512 | 117 | f16 | 512 | 2048 | 20.8 | 17.3 |
+/// | 512 | 461 | f32 | 64 | 1024 | 19.1 | 15.9 |
+/// | 512 | 461 | f32 | 128 | 2048 | 21.3 | 22.2 |
+/// | 256 | 461 | f32 | 128 | 1024 | 17.6 | 17.9 |
+///
+/// 64 rows of 128 entries in f32, n = 512, take 5.8 µs by 1024 teams and 8.3 as items.
+fn few_are_items(n: u64, dtype: DType, needed: u64, warps: u64) -> bool {
+    let row_bytes = n.saturating_mul(dtype.size() as u64);
+    match dtype.part().size() {
+        2 => row_bytes <= 1024 && needed < warps,
+        4 => row_bytes <= 256 && needed < warps / 4,
+        _ => false,
+    }
 }
 
 /// Whether rows are so short and so numerous that runs of items take less time than teams: most of a row's time
@@ -306,7 +339,9 @@ mod tests {
     fn lanes_wait_for_more_rows_of_b_where_the_longest_row_is_long_and_warps_are_idle() {
         let of = |longest| teams((2003, 83_883, longest, 4000), 128).unwrap();
         assert_eq!(of(48), "32/32 x8, 8 warps, 1 turns, panels of 1");
-        assert_eq!(of(47), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        let of = |longest| teams((1024, 1024 * longest, longest, 0), 128).unwrap();
+        assert_eq!(of(32), "16/32 x8, 8 warps, 1 turns, panels of 1");
+        assert_eq!(of(31), "16/32 x4, 8 warps, 1 turns, panels of 1");
         // All warps are busy.
         assert_eq!(teams(BCSSTK33, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
     }
@@ -324,6 +359,34 @@ mod tests {
     fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
         assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(teams(WEIGHTS, 128).unwrap(), "32/32 x8, 8 warps, 1 turns, panels of 1");
+    }
+
+    #[test]
+    fn few_long_rows_are_items_where_lanes_have_many_columns() {
+        const FEW_LONG: (u64, u64, u64, u64) = (512, 235_929, 620, 0);
+        const TINY: (u64, u64, u64, u64) = (64, 8192, 170, 0);
+        let warps = resident_warps(H200);
+        let are_items = |of, n, dtype| Wide::new(&statistics(of), n, dtype, warps).is_none();
+        for n in [64, 128, 252, 512] {
+            assert!(are_items(FEW_LONG, n, DType::F16), "n = {n}");
+            assert!(!are_items(WEIGHTS, n, DType::F16), "n = {n}");
+        }
+        assert!(are_items(FEW_LONG, 64, DType::F32) && !are_items(FEW_LONG, 128, DType::F32));
+        assert!(!are_items(TINY, 512, DType::F32) && !are_items(FEW_LONG, 64, DType::F64));
+    }
+
+    #[test]
+    fn a_warp_adds_up_256_columns_where_half_of_them_have_a_row() {
+        let lanes = |rows, n, dtype| {
+            let (statistics, warps) = (statistics((rows, 51 * rows, 100, 0)), resident_warps(H200));
+            Wide::new(&statistics, n, dtype, warps)
+                .unwrap()
+                .teams(&statistics, n, dtype, warps)
+                .lanes
+        };
+        assert_eq!([2048, 2112].map(|rows| lanes(rows, 252, DType::F16)), [16, 32]);
+        assert_eq!([1600, 1700].map(|rows| lanes(rows, 128, DType::F32)), [16, 32]);
+        assert_eq!(lanes(2048, 128, DType::F16), 16);
     }
 
     #[test]
