@@ -6,7 +6,7 @@ use girih_backend::{
 };
 use girih_formats::{
     AnyTiling, Complex, ComplexScalar, DType, FormatKind, FormatSpec, RealAccumulator, Scalar,
-    Tiling, for_real_tiling,
+    Tiling,
 };
 use girih_planner::cost::seconds_on;
 use girih_planner::file::Attachment;
@@ -15,7 +15,7 @@ use girih_planner::{DeviceSpec, Plan};
 use crate::Isa;
 use crate::exec::team::Team;
 use crate::exec::{Prepared, PreparedComplex, complex_epilogue, known_aggregation, known_epilogue};
-use crate::kernels::CpuScalar;
+use crate::kernels::{CpuScalar, check_value_type, for_kernel_tiling};
 use crate::lowering::Case;
 use crate::machine::Machine;
 use crate::prepare::lower;
@@ -140,17 +140,20 @@ impl SpmmBackend for CpuBackend {
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
         let threads = self.team.threads();
         let device = format!("{}, {threads} threads", self.isa);
-        Ok(Capabilities::new(FormatKind::ALL, DType::ALL, device))
+        let dtypes = DType::ALL.into_iter().filter(|&dtype| check_value_type(dtype).is_ok());
+        let dtypes = dtypes.collect::<Vec<_>>();
+        Ok(Capabilities::new(FormatKind::ALL, dtypes, device))
     }
 
-    /// Every valid plan, in any format and real value type, and in CSR and BCSR of complex values, but for schedules
-    /// that cut windows by columns and by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
+    /// Every valid plan, in any format and real value type that this build has kernels for, and in CSR and BCSR of
+    /// complex values, but for schedules that cut windows by columns and by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let schedule = plan.schedule();
         // Which rows a thread writes follows from the schedule, so it is checked against these very tiles.
         let unsupported = |reason| Unsupported::Schedule { reason };
         schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
         let (spec, dtype) = (plan.spec(), plan.dtype());
+        check_value_type(dtype)?;
         if dtype.is_complex() && !matches!(spec, FormatSpec::Csr | FormatSpec::Bcsr { .. }) {
             let reason = format!("it multiplies values of {dtype} in csr and bcsr, not in {spec}");
             return Err(Unsupported::ValueType { dtype, reason });
@@ -203,7 +206,7 @@ impl SpmmBackend for CpuBackend {
             return Ok(self.prepare(plan)?.lowering(n));
         }
         let threads = self.team.threads();
-        for_real_tiling!(plan.tiling(), tiling => {
+        for_kernel_tiling!(plan.tiling(), tiling => {
             if plan.attachment(NAME, &saved::key(&self.case(tiling, plan))).is_some() {
                 return Ok(self.prepare(plan)?.lowering(n));
             }
@@ -220,11 +223,12 @@ impl SpmmBackend for CpuBackend {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let prepared: Box<dyn PreparedSpmm> = match plan.tiling() {
             AnyTiling::C32(tiling) => Box::new(self.complex(tiling, plan)),
+            #[cfg(feature = "f64")]
             AnyTiling::C64(tiling) => Box::new(self.complex(tiling, plan)),
-            real => for_real_tiling!(
+            real => for_kernel_tiling!(
                 real,
                 tiling => Box::new(self.prepared(tiling, plan)?.refreshable(plan)),
-                complex => unreachable!("both complex types come first"),
+                complex => unreachable!("the value type was checked, and complex ones come first"),
             ),
         };
         with_b_permutation(NAME, plan, prepared)
@@ -236,7 +240,7 @@ impl SpmmBackend for CpuBackend {
     /// saved: there is no such copy.
     fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        for_real_tiling!(plan.tiling(), tiling => {
+        for_kernel_tiling!(plan.tiling(), tiling => {
             saved::save(tiling, plan.schedule(), plan.fingerprint(), self.case(tiling, plan)).map_err(|reason| BackendError::Failed {
                 backend: NAME.to_owned(),
                 operation: "save the layout".to_owned(),

@@ -113,6 +113,7 @@ mod layout;
 mod lowering;
 mod machine;
 mod prepare;
+#[cfg(feature = "f64")]
 pub mod roofline;
 mod sddmm;
 

@@ -6,10 +6,9 @@ use girih_backend::{
 };
 use girih_formats::{CsrPattern, DType, RealNumber, Scalar};
 use girih_planner::DeviceSpec;
-use half::{bf16, f16};
 use ndarray::{ArrayView2, CowArray, Ix2};
 
-use crate::kernels::{CpuScalar, Kernels};
+use crate::kernels::{CpuScalar, Kernels, check_value_type};
 use crate::thresholds::{THREADS_GRAIN, THREADS_SAMPLED, THREADS_SHARED};
 use crate::{CpuBackend, NAME};
 
@@ -26,12 +25,17 @@ impl SddmmBackend for CpuBackend {
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         check_sddmm(pattern, &x, &y, &s)?;
+        check_value_type(x.dtype()).map_err(|unsupported| unsupported.by(NAME))?;
         let run = match x.dtype() {
-            DType::F16 => typed::<f16>,
-            DType::Bf16 => typed::<bf16>,
             DType::F32 => typed::<f32>,
+            #[cfg(feature = "f64")]
             DType::F64 => typed::<f64>,
-            dtype @ (DType::C32 | DType::C64) => return Err(no_complex_samples(dtype).by(NAME)),
+            #[cfg(feature = "half")]
+            DType::F16 => typed::<half::f16>,
+            #[cfg(feature = "half")]
+            DType::Bf16 => typed::<half::bf16>,
+            dtype if dtype.is_complex() => return Err(no_complex_samples(dtype).by(NAME)),
+            dtype => unreachable!("{dtype} was checked"),
         };
         run(self, pattern, alpha, x, y, beta, s);
         Ok(())
@@ -39,6 +43,7 @@ impl SddmmBackend for CpuBackend {
 
     /// The time on this CPU with all of its cores.
     fn sddmm_estimate(&self, shape: &SampledShape) -> Result<Option<f64>, BackendError> {
+        check_value_type(shape.dtype).map_err(|unsupported| unsupported.by(NAME))?;
         Ok(Some(shape.seconds_on(&DeviceSpec::this_cpu())))
     }
 }

@@ -167,7 +167,8 @@
 //! `girih::backends().prefer(MyBackend)`.
 //!
 //! # Features
-//! - `cpu` (default): the CPU backend.
+//! - `cpu` (default): the CPU backend. Its parts are features too: `cpu-portable`, `cpu-avx2` and `cpu-avx512` are the
+//!   kernels of instruction sets, for f32 and c32; `cpu-f64` adds f64 and c64, `cpu-half` f16 and bf16.
 //! - `cuda` (default): the CUDA backend. It builds and links without CUDA, and is unavailable, with the
 //!   reason, where there is no driver.
 //! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which

@@ -15,7 +15,7 @@ use std::slice;
 use girih_formats::{ComplexScalar, CsrPattern, Real};
 use girih_simd::{
     Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
-    SampledEntries, SampledRows, SortedBlock, Source, Strip, Total, Work, store_complex,
+    SampledEntries, SampledRows, SortedBlock, Source, Strip, Total, store_complex,
 };
 use ndarray::ArrayView2;
 
@@ -253,7 +253,8 @@ impl<T: KernelScalar<Acc: KernelScalar>> Kernels<T> {
 
     /// Runs one of the loops that measure the machine's limits.
     #[inline]
-    pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
+    #[cfg(feature = "f64")]
+    pub(crate) fn probe(&self, work: girih_simd::Work<'_, T::Acc>) -> T::Acc {
         // SAFETY: point 1 of `probe` by point 1.
         unsafe { (self.own.probe)(work) }
     }

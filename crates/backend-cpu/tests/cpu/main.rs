@@ -8,3 +8,4 @@ mod epilogue;
 mod refresh;
 mod reproducible;
 mod sampled;
+mod value_types;

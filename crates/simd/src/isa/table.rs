@@ -1,6 +1,7 @@
 //! The kernels of one instruction set, as addresses of functions.
 
 use girih_formats::{Real, Scalar};
+#[cfg(feature = "half")]
 use half::{bf16, f16};
 
 #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
@@ -88,7 +89,7 @@ impl<T: KernelScalar> KernelTable<T> {
     }
 }
 
-/// A value type that there are kernels for: the four real ones.
+/// A value type that there are kernels for: f32, and f64, f16 and bf16 where the features `f64` and `half` add them.
 pub trait KernelScalar: Real {
     /// The values themselves, where they need no widening.
     fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
@@ -101,7 +102,7 @@ pub trait KernelScalar: Real {
 }
 
 macro_rules! kernel_scalar {
-    ($($t:ty, |$values:ident| $as_acc:expr);*) => {$(
+    ($($t:ty, |$values:ident| $as_acc:expr;)*) => {$(
         impl KernelScalar for $t {
             #[inline(always)]
             fn as_acc($values: &[Self]) -> Option<&[Self::Acc]> {
@@ -124,11 +125,13 @@ macro_rules! kernel_scalar {
     )*};
 }
 
+kernel_scalar!(f32, |values| Some(values););
+#[cfg(feature = "f64")]
+kernel_scalar!(f64, |values| Some(values););
+#[cfg(feature = "half")]
 kernel_scalar!(
-    f32, |values| Some(values);
-    f64, |values| Some(values);
     f16, |_values| None;
-    bf16, |_values| None
+    bf16, |_values| None;
 );
 
 /// Decisions are made by an [`Isa`] alone; this is what they rely on.
