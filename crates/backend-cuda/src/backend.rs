@@ -18,8 +18,9 @@ use crate::error::{Arch, refused};
 use crate::jit::Jit;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
+use crate::launch::Machine;
 use crate::prepared::sddmm_layout::Choice;
-use crate::prepared::{self, Launched, Machine, Source, device_plan};
+use crate::prepared::{self, Launched, Multiplier, Source, device_plan};
 use crate::{
     CsrLayout, CtaOrder, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME,
     SddmmLayout,
@@ -157,7 +158,7 @@ impl CudaBackend {
         supported::takes_b_as_it_is(plan)
             .and_then(|()| variant.supports(plan))
             .map_err(|unsupported| unsupported.by(NAME))?;
-        self.prepare_by(plan, FullBlocks::Fastest, Some(variant))
+        self.prepare_by(plan, variant.into())
     }
 
     /// How products by a step of an ablation round: as those of [plans](SpmmBackend::rounding) do, but for steps that
@@ -169,20 +170,19 @@ impl CudaBackend {
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan, full: FullBlocks) -> Result<CudaPrepared, BackendError> {
-        self.prepare_by(plan, full, None)
+        self.prepare_by(plan, full.into())
     }
 
     fn prepare_by(
         &self,
         plan: &Plan,
-        full: FullBlocks,
-        variant: Option<Variant>,
+        multiplier: Multiplier,
     ) -> Result<CudaPrepared, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let machine = Machine { variant, ..self.machine(&gpu.info.spec()) };
-        let device_plan = device_plan(plan, machine, full);
+        let machine = self.machine(&gpu.info.spec());
+        let device_plan = device_plan(plan, machine, multiplier);
         let kernels: Vec<_> =
             device_plan.kernels.iter().map(|kernel| self.kernel(gpu, kernel)).collect();
         let entries = device_plan.entries(plan.options().n);
@@ -191,7 +191,7 @@ impl CudaBackend {
         let shape = device_plan.shape;
         let product = Launched::new(gpu, self.clone(), kernels, device_plan)
             .map_err(|error| failed(error.into()))?;
-        let source = Source::new(plan, machine, full);
+        let source = Source::new(plan, machine, multiplier);
         Ok(CudaPrepared::launched(gpu.clone(), shape, product, source))
     }
 
@@ -207,7 +207,6 @@ impl CudaBackend {
             cache_bandwidth,
             csr_layout: self.0.csr_layout,
             cta_order: self.0.cta_order,
-            variant: None,
             copies_b: true,
         }
     }
@@ -355,7 +354,7 @@ impl SpmmBackend for CudaBackend {
         supported::takes_csr_layout(plan, self.0.csr_layout)
             .and_then(|()| supported::takes_cta_order(plan, self.0.cta_order))
             .map_err(|unsupported| unsupported.by(NAME))?;
-        let device_plan = device_plan(plan, self.machine(target), FullBlocks::Fastest);
+        let device_plan = device_plan(plan, self.machine(target), FullBlocks::Fastest.into());
         let machine = machine(&target.name, arch, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
         Ok(b_permutation_lowering(plan, n, inner))

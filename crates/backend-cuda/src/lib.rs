@@ -142,7 +142,9 @@ mod emulated;
 mod epilogue;
 mod error;
 mod jit;
+mod kernel;
 pub mod kernels;
+mod launch;
 #[expect(unsafe_code, reason = "libraries are loaded and called at run time")]
 mod library;
 pub mod low_level;

@@ -18,7 +18,7 @@ pub use crate::device::{DeviceMemory, Gpu, LoadedKernel};
 pub use crate::error::refused_by;
 pub use crate::kernels::csr_sddmm::SampledOperands;
 pub use crate::kernels::supported::takes_b_as_it_is;
+pub use crate::launch::Operands;
 pub use crate::library::FoundLibrary;
 pub use crate::operand::Place;
 pub use crate::prepared::DeviceProduct;
-pub use crate::prepared::launch::Operands;

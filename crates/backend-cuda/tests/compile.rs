@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use girih_backend_cuda::kernels::{
-    Kernel, ablation, all, check, disassemble, ladder, rounded, with_aggregation, with_epilogue,
+    Kernel, all, check, disassemble, ladder, rounded, with_aggregation, with_epilogue,
 };
-use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
+use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin, ablation};
 use girih_testkit::machine::{self, nvdisasm};
 use rayon::prelude::*;
 
@@ -85,7 +85,7 @@ fn kernels_keep_their_promises_on_hopper() {
 #[test]
 fn steps_of_ablations_keep_theirs() {
     let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
-    let wrong = wrong(&compile(&jit, ablation()));
+    let wrong = wrong(&compile(&jit, ablation::kernels()));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

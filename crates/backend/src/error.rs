@@ -4,8 +4,16 @@ use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::Precision;
 use thiserror::Error;
 
-use crate::select::Rejection;
-use crate::views::SliceStrides;
+use crate::slice_strides::SliceStrides;
+
+/// A backend that can't run a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Its name.
+    pub backend: String,
+    /// Why not, in one sentence.
+    pub reason: String,
+}
 
 /// What of a plan a backend can't run.
 ///

@@ -40,10 +40,12 @@ mod foreign;
 mod lowering;
 mod prepare_fn;
 pub mod reference;
+mod sampled_shape;
 mod samplers;
 mod sddmm;
 pub mod select;
 mod shape;
+mod slice_strides;
 pub mod verify;
 mod views;
 
@@ -59,7 +61,7 @@ pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend, real_scaling};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use epilogue::{Activation, Bias, Epilogue};
-pub use error::{BackendError, Unsupported};
+pub use error::{BackendError, Rejection, Unsupported};
 #[cfg(feature = "faer")]
 pub use foreign::view_faer;
 #[cfg(feature = "nalgebra")]
@@ -67,12 +69,13 @@ pub use foreign::view_nalgebra;
 pub use lowering::{Decision, Lowering};
 pub use prepare_fn::{Operands, prepare_fn};
 pub use reference::ReferenceBackend;
-pub use samplers::{SampledSelection, SampledShape, Samplers};
+pub use sampled_shape::SampledShape;
+pub use samplers::{SampledSelection, Samplers};
 pub use sddmm::{SddmmBackend, check_sddmm, no_complex_samples};
-pub use select::{Estimate, Registry, Rejection, Selection};
+pub use select::{Estimate, Registry, Selection};
 pub use shape::{ProductShape, put_new_values, put_values_into_plan};
+pub use slice_strides::SliceStrides;
 pub use verify::{
     ComplexProduct, E4m3Sums, Product, Rounding, SampledProduct, Verification, verify,
     verify_aggregation, verify_complex, verify_sddmm, verify_with,
 };
-pub use views::SliceStrides;

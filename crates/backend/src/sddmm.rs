@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::{BackendError, Unsupported};
 use crate::reference::{NAME, ReferenceBackend};
-use crate::samplers::SampledShape;
+use crate::sampled_shape::SampledShape;
 use crate::shape::check;
 use crate::verify::Rounding;
 

@@ -3,7 +3,7 @@
 use girih_planner::Plan;
 
 use crate::backend::{Capabilities, SpmmBackend};
-use crate::error::{BackendError, Unsupported};
+use crate::error::{BackendError, Rejection, Unsupported};
 
 /// Backends in order of preference.
 ///
@@ -16,15 +16,6 @@ use crate::error::{BackendError, Unsupported};
 #[derive(Debug, Default)]
 pub struct Registry {
     backends: Vec<Box<dyn SpmmBackend>>,
-}
-
-/// A backend that can't run a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
-    /// Its name.
-    pub backend: String,
-    /// Why not, in one sentence.
-    pub reason: String,
 }
 
 /// The backend chosen for a plan.

@@ -7,6 +7,7 @@ use ndarray::{
 
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::BackendError;
+use crate::slice_strides::SliceStrides;
 
 impl<'a, S: Data> From<&'a ArrayBase<S, Ix2>> for DenseView<'a>
 where
@@ -85,29 +86,6 @@ impl<'a, T: DenseScalar> From<&'a mut [T]> for DenseViewMut<'a> {
 impl<'a, T: DenseScalar> From<&'a mut Vec<T>> for DenseViewMut<'a> {
     fn from(values: &'a mut Vec<T>) -> Self {
         (&mut values[..]).into()
-    }
-}
-
-/// Where the element at row `i`, column `j` of a matrix lies in a slice: at `i · rows + j · cols`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SliceStrides {
-    /// Elements from one row to the next.
-    pub rows: usize,
-    /// Elements from one column to the next.
-    pub cols: usize,
-}
-
-impl SliceStrides {
-    /// Rows of `ld` elements, one after the other: BLAS's leading dimension.
-    #[must_use]
-    pub fn row_major(ld: usize) -> Self {
-        Self { rows: ld, cols: 1 }
-    }
-
-    /// Columns of `ld` elements, one after the other.
-    #[must_use]
-    pub fn col_major(ld: usize) -> Self {
-        Self { rows: 1, cols: ld }
     }
 }
 

@@ -8,7 +8,7 @@
 //! events on the device, over copies of B and C that together outgrow its second-level cache. Every C is
 //! compared with the product in higher precision, or with another layout's C that was, if all bits are the
 //! same. Libraries are found where the loader finds them, and in the folders that `GIRIH_CUDA_LIBRARIES`
-//! names. The fastest choices belong into the tables of `crates/backend-cuda/src/kernels/csr_spmm`: `wide.rs` and
+//! names. The fastest choices belong into the tables of `crates/backend-cuda/src/kernels/csr_spmm`: `wide` and
 //! `limits.rs`.
 
 #![expect(clippy::print_stdout, reason = "it is a program that prints what it measures")]

@@ -216,9 +216,10 @@ impl Variant {
     }
 }
 
-/// The kernels that only variants have: in bf16, or in f32 where they multiply that alone. (Those of f16 differ
-/// by the name of an instruction.)
-pub(crate) fn kernels() -> Vec<Kernel> {
+/// The kernels that only variants have, each in a binary of its own: in bf16, or in f32 where they multiply that alone.
+/// (Those of f16 differ by the name of an instruction.)
+#[must_use]
+pub fn kernels() -> Vec<Kernel> {
     let of = |variant: &Variant| {
         let dtype = if variant.has(DType::Bf16) { DType::Bf16 } else { DType::F32 };
         variant.own_kernel(dtype)

@@ -15,7 +15,7 @@ use super::{Gpu, driver_version};
 use crate::CudaError;
 use crate::jit::{Binary, Jit, Origin};
 use crate::kernels::Kernel;
-use crate::prepared::launch::Launch;
+use crate::launch::Launch;
 
 /// An entry point, once it is on the device.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{
 
 use crate::CudaError;
 use crate::error::explain;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// The driver, which must have been [found](crate::library::driver).
 #[derive(Clone, Copy, Debug)]

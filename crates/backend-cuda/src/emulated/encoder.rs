@@ -5,7 +5,7 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 
 use crate::CudaError;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// Encodes tensor maps as the emulator reads them.
 pub(super) struct Encoder;

@@ -58,7 +58,7 @@ fn named(lowering: &Lowering) -> Vec<String> {
 
 /// The entry points, with their kernels, that are compiled with a plan for products with `n` columns.
 fn entries(plan: &Plan, n: usize) -> BTreeSet<(String, String)> {
-    let prepared = device_plan(plan, machine(MULTIPROCESSORS), FullBlocks::Fastest);
+    let prepared = device_plan(plan, machine(MULTIPROCESSORS), FullBlocks::Fastest.into());
     let of = |(kernel, entry): (usize, String)| (prepared.kernels[kernel].to_string(), entry);
     prepared.entries(n).unwrap().into_iter().map(of).collect()
 }
@@ -164,7 +164,7 @@ fn launches_of_full_blocks_are_those_named() {
 fn a_lowering_says_which_kernel_and_why() {
     let said = |n| {
         let plan = plan::<bf16>(&full(1000, 330), BCSR, u64::MAX, Reduction::TwoPass);
-        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest.into());
         device_plan.describe(Lowering::new("cuda", "a device", n)).to_string()
     };
     let (wide, narrow) = (said(4096), said(8));
@@ -209,7 +209,7 @@ fn told_is_launched_in<T: DenseScalar>(
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest);
+            let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest.into());
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = kernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
@@ -290,7 +290,7 @@ fn partitions_that_are_planned_are_launched() {
         let kinds: Vec<_> = explained.collect();
         assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
         let columns = plan.schedule().columns().expect("partitions are the shortest");
-        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest.into());
         let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
         let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
         let tasks = plan.schedule().tasks().len() as u64;

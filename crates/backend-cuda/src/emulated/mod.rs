@@ -31,9 +31,10 @@ use ptx_emu::{Arg, Gpu, LaunchError, Schedule, Timing};
 use crate::ablation::Variant;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
-use crate::prepared::launch::Launch;
+use crate::launch::Launch;
+use crate::launch::Machine;
 use crate::prepared::lowering::Recorded;
-use crate::prepared::{self, Machine, Source, device_plan};
+use crate::prepared::{self, Multiplier, Source, device_plan};
 use crate::{Arch, CsrLayout, CtaOrder};
 use compiler::Compiler;
 use operands::Placing;
@@ -70,7 +71,6 @@ fn machine(multiprocessors: u32) -> Machine {
         cache_bandwidth: 68,
         csr_layout: None,
         cta_order: None,
-        variant: None,
         copies_b: false,
     }
 }
@@ -234,7 +234,7 @@ impl Emulated {
         multiprocessors: u32,
         full: FullBlocks,
     ) -> EmulatedPlan {
-        self.prepare_on(plan, machine(multiprocessors), full)
+        self.prepare_on(plan, machine(multiprocessors), full.into())
     }
 
     /// A plan for products by a step of an ablation.
@@ -244,19 +244,18 @@ impl Emulated {
         multiprocessors: u32,
         variant: Variant,
     ) -> EmulatedPlan {
-        let machine = Machine { variant: Some(variant), ..machine(multiprocessors) };
-        self.prepare_on(plan, machine, FullBlocks::Fastest)
+        self.prepare_on(plan, machine(multiprocessors), variant.into())
     }
 
-    fn prepare_on(&self, plan: &Plan, machine: Machine, full: FullBlocks) -> EmulatedPlan {
+    fn prepare_on(&self, plan: &Plan, machine: Machine, multiplier: Multiplier) -> EmulatedPlan {
         let &EmulatedState { csr_layout, cta_order, copies_b, .. } = &*self.0;
         let machine = Machine { csr_layout, cta_order, ..machine };
-        let mut device_plan = device_plan(plan, machine, full);
+        let mut device_plan = device_plan(plan, machine, multiplier);
         if copies_b {
             let is_csr = plan.spec().kind() == FormatKind::Csr;
             device_plan = device_plan.copying_b(COPIED, is_csr, u64::MAX);
         }
-        let source = Source::new(plan, machine, full);
+        let source = Source::new(plan, machine, multiplier);
         EmulatedPlan { device: self.clone(), device_plan, source }
     }
 }

@@ -18,8 +18,8 @@ use super::operands::{Placed, Placing};
 use super::plan::{ended, place};
 use super::{Emulated, Failure, MULTIPROCESSORS, Way};
 use crate::kernels::csr_sddmm::{SampledOperands, kernel};
+use crate::launch::Launch;
 use crate::operand::Place;
-use crate::prepared::launch::Launch;
 use crate::prepared::sddmm_layout::Choice;
 
 impl SddmmBackend for Emulated {

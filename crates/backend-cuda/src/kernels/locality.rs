@@ -42,7 +42,7 @@ use girih_formats::{CsrPattern, RowLayout};
 use girih_planner::cost::Footprint;
 
 use crate::CtaOrder;
-use crate::prepared::Machine;
+use crate::launch::Machine;
 
 /// The part of the second-level cache that holds a row of B once: a half.
 const HELD_PART: u64 = 2;
@@ -140,7 +140,6 @@ mod tests {
         cache_bandwidth: 68,
         csr_layout: None,
         cta_order: None,
-        variant: None,
         copies_b: false,
     };
 

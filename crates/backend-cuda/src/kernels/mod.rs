@@ -17,58 +17,17 @@ pub(crate) mod sm90_wcsr_spmm;
 pub(crate) mod sm90_window_sddmm;
 pub(crate) mod supported;
 
-use std::fmt;
-
 use girih_backend::Aggregation;
 use girih_formats::DType;
 
-use crate::CudaError;
-use crate::error::Arch;
+pub use crate::kernel::{Budget, Kernel};
 
 pub use check::{check, disassemble};
 
 /// The complex value types.
 pub(crate) const COMPLEX: [DType; 2] = [DType::C32, DType::C64];
 
-/// A kernel's source in one configuration: what becomes one [`Binary`](crate::Binary).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
-    /// Its name. Of this crate's kernels also that of the folder and the source in it: `src/kernels/STEM/STEM.cu`.
-    pub stem: &'static str,
-    /// The configuration.
-    pub config: String,
-    /// The built-in source.
-    pub source: &'static str,
-    /// Macros that configure the source.
-    pub defines: Vec<(&'static str, String)>,
-    /// The only architecture it runs on, if it uses instructions that others lack.
-    pub only: Option<Arch>,
-    /// What it promises.
-    pub budget: Budget,
-}
-
-/// What a kernel may take, and what it must be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// The most registers of a thread.
-    pub registers: u32,
-    /// The most bytes of shared memory of a block, known when compiled.
-    pub shared: u32,
-    /// The most bytes of shared memory that a launch adds.
-    pub dynamic_shared: u32,
-    /// The entry points there must be.
-    pub entries: &'static [&'static str],
-    /// Instructions that must be in the machine code, by the beginnings of their names.
-    pub instructions: &'static [&'static str],
-}
-
 impl Kernel {
-    /// Whether the kernel can be compiled for an architecture.
-    #[must_use]
-    pub fn is_for(&self, arch: Arch) -> bool {
-        self.only.is_none_or(|only| only == arch)
-    }
-
     /// The kernel with an [epilogue](girih_backend::Epilogue) in its stores, which takes some registers more. It is
     /// a binary of its own, so that kernels of plain products pay nothing for it.
     #[must_use]
@@ -116,22 +75,6 @@ impl Kernel {
     /// Whether it stores C: it is otherwise the same whatever becomes of C.
     fn stores_c(&self) -> bool {
         ![quantize_e4m3::STEM, pack_b::STEM].contains(&self.stem)
-    }
-
-    /// Refuses an architecture that the kernel [is not for](Self::is_for).
-    pub(crate) fn check_arch(&self, arch: Arch) -> Result<(), CudaError> {
-        match self.only {
-            Some(needs) if needs != arch => {
-                Err(CudaError::Arch { kernel: self.to_string(), needs, arch })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.stem, self.config)
     }
 }
 
@@ -194,12 +137,6 @@ pub fn with_aggregation() -> Vec<Kernel> {
         [Aggregation::Max, Aggregation::Mean].map(|aggregation| plain.with_aggregation(aggregation))
     };
     kernels.flat_map(both).collect()
-}
-
-/// The kernels that only the steps of an [ablation](crate::ablation) have, each in a binary of its own.
-#[must_use]
-pub fn ablation() -> Vec<Kernel> {
-    crate::ablation::kernels()
 }
 
 /// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.

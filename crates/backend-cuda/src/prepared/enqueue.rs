@@ -7,7 +7,6 @@ use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{Activation, Aggregation, BackendError, DenseScalar};
 use girih_formats::{DType, Scalar};
 
-use super::launch::Operands;
 use super::on_device::CudaPrepared;
 #[cfg(doc)]
 use super::product::DeviceProduct;
@@ -16,6 +15,7 @@ use super::total::Total;
 #[cfg(doc)]
 use crate::device::Gpu;
 use crate::error::refused_by;
+use crate::launch::Operands;
 use crate::{CudaError, DeviceMatrix, DeviceMatrixMut};
 
 impl CudaPrepared {

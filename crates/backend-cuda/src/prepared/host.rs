@@ -8,11 +8,11 @@ use girih_formats::{Complex, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::CudaPrepared;
-use super::launch::{ALIGN, Operands};
 use super::total::{Requested, Total};
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
 use crate::epilogue::{PlacedEpilogue, is_per_row};
+use crate::launch::{ALIGN, Operands};
 use crate::operand::Place;
 
 /// Memory on the device for B, C and a bias.

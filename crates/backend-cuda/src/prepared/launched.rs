@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{DevicePlan, LaunchSequence, Operands, PlacedParts};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
 use super::refresh::Refresh;
@@ -14,6 +13,7 @@ use super::upload::upload;
 use crate::device::{Driver, Gpu, LoadedKernel};
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
+use crate::launch::{DevicePlan, LaunchSequence, Operands, PlacedParts};
 use crate::{CudaBackend, CudaError};
 
 /// Kernels for products with an epilogue, for aggregations, and for a C of 16 bits.

@@ -5,12 +5,12 @@ use std::fmt;
 
 use girih_backend::{Lowering, ProductShape};
 
-use super::launch::{ALIGN, DevicePlan, Each, Launch, LaunchSequence, Operands, PlacedParts};
 use super::panels::panels;
-use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use super::upload::arena_bytes;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
+use crate::launch::tensor_map::{EncodedMap, MapEncoder, TensorMap};
+use crate::launch::{ALIGN, DevicePlan, Each, Launch, LaunchSequence, Operands, PlacedParts};
 use crate::operand::Place;
 
 /// One launch, without its parameters.

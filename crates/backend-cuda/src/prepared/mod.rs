@@ -1,17 +1,15 @@
-//! Plans made ready: what each format uploads and launches ([`launch`], pure), and a plan on a device.
+//! Plans made ready: what each format uploads and launches ([`launch`](crate::launch), pure), and a plan on a device.
 
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod enqueue;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 pub(crate) mod host;
-pub(crate) mod launch;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod launched;
 pub(crate) mod lowering;
 mod on_device;
 mod on_host;
 mod packed_b;
-pub(crate) mod panel;
 pub(crate) mod panels;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod product;
@@ -21,7 +19,6 @@ mod refresh;
 mod sampled;
 pub(crate) mod sddmm_layout;
 mod source;
-pub(crate) mod tensor_map;
 mod total;
 mod upload;
 pub(crate) mod value_map;
@@ -37,9 +34,8 @@ use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
 use crate::kernels::{
     csr_spmm, hybrid, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
 };
-use crate::{CsrLayout, CtaOrder};
+use crate::launch::{DevicePlan, Machine};
 
-use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub use on_device::{CudaPrepared, OperandRows};
 pub use product::DeviceProduct;
@@ -50,31 +46,33 @@ pub(crate) use source::Source;
 pub(crate) use total::{Requested, Total};
 pub(crate) use upload::upload;
 
-/// What of a device decides what is uploaded and launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
-    pub(crate) multiprocessors: u32,
-    /// Bytes of its second-level cache.
-    pub(crate) cache_bytes: u64,
-    /// Bytes per second of its memory, and of that cache.
-    pub(crate) memory_bandwidth: u64,
-    pub(crate) cache_bandwidth: u64,
-    /// How products in CSR are laid out, in place of what would be chosen.
-    pub(crate) csr_layout: Option<CsrLayout>,
-    /// In which order CTAs go through rows and columns, in place of what would be chosen.
-    pub(crate) cta_order: Option<CtaOrder>,
-    /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
-    pub(crate) variant: Option<Variant>,
-    /// Whether a B is copied whose rows are no whole vectors, where that saves time.
-    pub(crate) copies_b: bool,
+/// What multiplies, where more than one kernel could.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Multiplier {
+    /// A plan in BCSR whose blocks are all there.
+    full: FullBlocks,
+    /// In place of what would be chosen, a plan that it is [for](Variant::supports).
+    variant: Option<Variant>,
+}
+
+impl From<FullBlocks> for Multiplier {
+    fn from(full: FullBlocks) -> Self {
+        Self { full, variant: None }
+    }
+}
+
+impl From<Variant> for Multiplier {
+    fn from(variant: Variant) -> Self {
+        Self { full: FullBlocks::Fastest, variant: Some(variant) }
+    }
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
-/// device: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
-pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
-    let made = of_format(plan, machine, full);
+/// device: O(nnz).
+pub(crate) fn device_plan(plan: &Plan, machine: Machine, multiplier: Multiplier) -> DevicePlan {
+    let made = of_format(plan, machine, multiplier);
     // A step of an ablation is what it is.
-    if !machine.copies_b || machine.variant.is_some() {
+    if !machine.copies_b || multiplier.variant.is_some() {
         return made;
     }
     let is_csr = plan.spec().kind() == FormatKind::Csr;
@@ -82,10 +80,11 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
 }
 
 /// What the kernels of a plan's format need.
-fn of_format(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
+fn of_format(plan: &Plan, machine: Machine, multiplier: Multiplier) -> DevicePlan {
+    let Multiplier { full, variant } = multiplier;
     let multiprocessors = machine.multiprocessors;
     let (schedule, n, precision) = (plan.schedule(), plan.options().n, plan.precision());
-    let runs = machine.variant.map(|variant| variant.runs());
+    let runs = variant.map(|variant| variant.runs());
     let tasks = schedule.tasks();
     let mut made = match plan.tiling() {
         AnyTiling::C32(Tiling::Csr(a)) => {
@@ -119,7 +118,7 @@ fn of_format(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
             _ => unreachable!("plans are checked to be supported first"),
         }, complex => unreachable!("plans are checked to be supported first")),
     };
-    if let Some(variant) = machine.variant {
+    if let Some(variant) = variant {
         made.kernels.iter_mut().for_each(|kernel| variant.name_kernel(kernel));
     }
     made

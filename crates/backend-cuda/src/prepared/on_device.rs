@@ -8,7 +8,6 @@ use girih_backend::{Aggregation, BackendError, DenseScalar, ProductShape};
 use girih_formats::{Complex, ComplexScalar, DType, Real, Scalar};
 
 use super::host::HostOperands;
-use super::launch::Operands;
 use super::launched::Launched;
 use super::panels::panels;
 use super::product::{DeviceProduct, Product};
@@ -16,6 +15,7 @@ use super::source::Source;
 use super::total::Total;
 use crate::device::Gpu;
 use crate::epilogue::{DeviceEpilogue, PlacedEpilogue};
+use crate::launch::Operands;
 use crate::operand::Place;
 use crate::{DeviceMatrix, DeviceMatrixMut, NAME};
 

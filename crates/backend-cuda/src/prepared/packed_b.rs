@@ -6,11 +6,11 @@
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::Complex;
 
-use super::launch::{ALIGN, Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
-use super::tensor_map::MapEncoder;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::pack_b;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{ALIGN, Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::operand::Place;
 
 /// Of the second-level cache, the part in four that a copy for rows of CSR may take: they read B as it lies about as fast
@@ -154,8 +154,8 @@ mod tests {
 
     use super::*;
     use crate::kernels::sm90_dense_gemm::FullBlocks;
-    use crate::prepared::launch::PlacedParts;
-    use crate::prepared::tensor_map::{EncodedMap, TensorMap};
+    use crate::launch::PlacedParts;
+    use crate::launch::tensor_map::{EncodedMap, TensorMap};
     use crate::prepared::{Machine, device_plan};
 
     struct Unencoded;
@@ -178,10 +178,9 @@ mod tests {
             cache_bandwidth: 68,
             csr_layout: None,
             cta_order: None,
-            variant: None,
             copies_b: false,
         };
-        device_plan(&plan, machine, FullBlocks::Fastest).copying_b(n, true, 1 << 20)
+        device_plan(&plan, machine, FullBlocks::Fastest.into()).copying_b(n, true, 1 << 20)
     }
 
     /// What a product with α and such a B launches, and whether it uses the workspace.

@@ -6,11 +6,11 @@ use cudarc::driver::CudaStream;
 use girih_backend::{Activation, Aggregation, Lowering, ProductShape, Unsupported};
 use girih_formats::DType;
 
-use super::launch::Operands;
 use super::launched::Launched;
 use super::source::Source;
 use crate::CudaError;
 use crate::kernels::supported::takes_epilogue;
+use crate::launch::Operands;
 
 /// What multiplies operands that are in its device's memory, with an A that is there too.
 ///

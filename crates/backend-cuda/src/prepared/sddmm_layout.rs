@@ -6,11 +6,11 @@ use girih_backend::{Lowering, Rounding, Unsupported};
 use girih_formats::stats::FormatStats;
 use girih_formats::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
-use super::launch::{Each, Launch};
 use super::tensor_cores;
 use crate::kernels::Kernel;
 use crate::kernels::csr_sddmm::{self, SampledOperands, Sampling};
 use crate::kernels::sm90_window_sddmm::{self, DTYPES, WINDOW_ROWS, WindowSampling};
+use crate::launch::{Each, Launch};
 use crate::operand::Place;
 use crate::{Arch, CudaError};
 

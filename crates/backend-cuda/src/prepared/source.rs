@@ -4,10 +4,9 @@ use girih_backend::{Aggregation, BackendError, DenseView, Unsupported, put_value
 use girih_formats::DType;
 use girih_planner::{NewValues, Plan};
 
-use super::launch::DevicePlan;
-use super::{Machine, device_plan};
-use crate::kernels::sm90_dense_gemm::FullBlocks;
+use super::{Multiplier, device_plan};
 use crate::kernels::supported::{takes_aggregation, takes_output};
+use crate::launch::{DevicePlan, Machine};
 
 /// A clone of the plan, which shares its arrays, and what its device plan is made by.
 #[derive(Clone, Debug)]
@@ -15,13 +14,13 @@ pub(crate) struct Source {
     plan: Plan,
     order: NewValues,
     machine: Machine,
-    full: FullBlocks,
+    multiplier: Multiplier,
 }
 
 impl Source {
-    pub(crate) fn new(plan: &Plan, machine: Machine, full: FullBlocks) -> Self {
+    pub(crate) fn new(plan: &Plan, machine: Machine, multiplier: Multiplier) -> Self {
         let order = plan.new_values();
-        Self { plan: plan.clone(), order, machine, full }
+        Self { plan: plan.clone(), order, machine, multiplier }
     }
 
     /// Entries of the matrix.
@@ -53,6 +52,6 @@ impl Source {
         values: DenseView<'_>,
     ) -> Result<DevicePlan, BackendError> {
         put_values_into_plan(backend, &mut self.order, &mut self.plan, values)?;
-        Ok(device_plan(&self.plan, self.machine, self.full))
+        Ok(device_plan(&self.plan, self.machine, self.multiplier))
     }
 }

@@ -3,11 +3,11 @@
 use girih_backend::{Aggregation, Epilogue};
 use girih_formats::{Complex, DType};
 
-use super::launch::{Addresses, Each, LaunchSequence, Operands};
-use super::tensor_map::MapEncoder;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{Addresses, Each, LaunchSequence, Operands};
 
 /// What is requested, with a bias where the caller has it.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use cudarc::driver::{CudaSlice, DevicePtrMut};
 
-use super::launch::ALIGN;
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
+use crate::launch::ALIGN;
 
 /// Bytes that parts of these lengths take, each at a multiple of [`ALIGN`].
 pub(crate) fn arena_bytes(lengths: impl Iterator<Item = usize>) -> u64 {

@@ -7,7 +7,7 @@ use girih_parallel::prelude::*;
 use half::{bf16, f16};
 
 use super::source::Source;
-use crate::kernels::put_values::PackedValues;
+use crate::launch::PackedValues;
 
 /// The entry that each element of a part of values holds, counted from 1 in the order of the matrix that was planned; 0
 /// for an element that holds none, which stays zero.

@@ -7,8 +7,8 @@ use super::params::Params;
 use super::rows::{GROUP, Rows};
 use super::{ENTRIES, SCALE, SCALE_THREADS, THREADS};
 use crate::CudaError;
+use crate::launch::{Each, Launch};
 use crate::operand::Place;
-use crate::prepared::launch::{Each, Launch};
 
 /// Warps of a multiprocessor that wait for rows of Y at the same time, about.
 const RESIDENT: u64 = 32;

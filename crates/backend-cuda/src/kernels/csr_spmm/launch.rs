@@ -6,22 +6,20 @@ use girih_formats::{DType, Scalar};
 use girih_planner::schedule::Task;
 
 use super::layout::Order;
-use super::limits::resident_warps;
+use super::limits::{Limits, resident_warps};
 use super::rows::Rows;
-use super::work::{Limits, Work};
+use super::work::Work;
 use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
     copies, element_grid, kernels,
 };
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
+use crate::launch::Machine;
+use crate::launch::panel::panel;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart};
 use crate::operand::Place;
-use crate::prepared::Machine;
-use crate::prepared::launch::{
-    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
-};
-use crate::prepared::panel::panel;
-use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.

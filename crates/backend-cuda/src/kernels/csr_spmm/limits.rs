@@ -2,8 +2,8 @@
 
 use girih_formats::DType;
 
-use super::work::Limits;
-use super::{Statistics, WARP, WARPS, lanes};
+use super::statistics::Statistics;
+use super::{WARP, WARPS, lanes};
 
 /// Warps of a multiprocessor that wait for rows of B at the same time, about.
 const RESIDENT: u64 = 32;
@@ -16,10 +16,6 @@ const FREE: u64 = 64;
 /// take for an item: half. Long items come first, so that it is not waited for.
 const PART: u64 = 2;
 
-/// Rows that are this many times as long as the mean, and longer than this number of entries, are no part of a
-/// warp's share: one that began last would be waited for.
-const HEAVY: u64 = 2;
-const SHORT: u64 = 16;
 /// Of the entries of even rows, at most this part is in heavy rows: a quarter, or half where none is far longer than the
 /// mean. Microseconds on an H100, n = 512:
 ///
@@ -56,12 +52,6 @@ pub(super) fn resident_warps(multiprocessors: u32) -> u64 {
     (u64::from(multiprocessors) * RESIDENT).max(1)
 }
 
-/// Entries of the longest row that is not heavy, of rows that end where `row_ptr` says.
-pub(super) fn heavy(row_ptr: &[u64]) -> u64 {
-    let entries = row_ptr.last().copied().unwrap_or(0);
-    (HEAVY * entries / row_ptr.len() as u64).max(SHORT)
-}
-
 /// Whether rows are so much alike that teams may take them in their order, `groups` groups of lanes to each,
 /// where a warp would go through `steps` entries if they were shared out evenly. Rows much longer than that
 /// are what a product would wait for.
@@ -77,6 +67,15 @@ pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool 
         && (alike || short)
         && entries < 1 << 31
         && statistics.rows < 1 << 31
+}
+
+/// How long items may be, in entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Longer ones are shared out among the warps of a block. Schedules' cuts are as far apart.
+    pub(super) warp: u64,
+    /// Twice as long ones are cut.
+    pub(super) piece: u64,
 }
 
 impl Limits {
@@ -123,7 +122,6 @@ mod tests {
         assert!(is_even(&of(100_000, 300, 0), 150, 1));
         assert!(!is_even(&of(100_000, 301, 0), 150, 1));
         assert!(!is_even(&of(1 << 32, 300, 0), 1 << 40, 1));
-        assert_eq!((heavy(&[0, 10, 20]), heavy(&[0, 100, 200])), (16, 133));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub use teams::{CsrLayout, CsrTeams};
 pub(crate) const WARPS: u64 = 4;
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
+/// Items that a warp goes through as if they were one, where they are short and many.
+pub(crate) const RUN: u32 = 8;
 /// Threads of a block that multiplies.
 pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
 /// Threads of a block of the kernel that works element by element.

@@ -2,8 +2,10 @@
 
 use girih_formats::RowLayout;
 
-use super::limits::heavy;
-
+/// Rows that are this many times as long as the mean, and longer than this number of entries, are no part of a
+/// warp's share: one that began last would be waited for.
+const HEAVY: u64 = 2;
+const SHORT: u64 = 16;
 /// What decides how rows are shared out, besides n and the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
@@ -35,6 +37,12 @@ impl Statistics {
     }
 }
 
+/// Entries of the longest row that is not heavy, of rows that end where `row_ptr` says.
+pub(super) fn heavy(row_ptr: &[u64]) -> u64 {
+    let entries = row_ptr.last().copied().unwrap_or(0);
+    (HEAVY * entries / row_ptr.len() as u64).max(SHORT)
+}
+
 /// The row of C of every slot, if that is not the slot's number.
 pub(super) fn rows_of_slots(layout: &RowLayout, slots: usize) -> Vec<u32> {
     if layout.is_natural() && slots == layout.nrows() {
@@ -55,6 +63,7 @@ mod tests {
         let of = Statistics::of(&[0, 2, 2, 40]);
         assert_eq!((of.rows, of.entries, of.longest, of.heavy_entries), (3, 40, 38, 38));
         assert_eq!((of.mean(), Statistics::of(&[0]).mean()), (14, 0));
+        assert_eq!((heavy(&[0, 10, 20]), heavy(&[0, 100, 200])), (16, 133));
     }
 
     #[test]

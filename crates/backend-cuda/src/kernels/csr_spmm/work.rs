@@ -4,21 +4,13 @@ use std::cmp::Reverse;
 
 use girih_planner::schedule::Task;
 
-use super::limits::heavy;
+use super::limits::Limits;
 use super::rows::RowOfSlot;
+use super::statistics::heavy;
 use super::{Item, ItemCounts, SplitRow};
 
 /// Rows whose lengths are within this of each other may as well stay in their order.
 const SHARE: u32 = 32;
-
-/// How long items may be, in entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
-    /// Longer ones are shared out among the warps of a block. Schedules' cuts are as far apart.
-    pub(super) warp: u64,
-    /// Twice as long ones are cut.
-    pub(super) piece: u64,
-}
 
 /// Runs of entries, and which of them make up a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

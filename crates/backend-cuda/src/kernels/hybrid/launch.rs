@@ -10,12 +10,12 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 use crate::kernels::csr_spmm::{self, Rows};
 use crate::kernels::sm90_wcsr_spmm::{self, Windows};
-use crate::operand::Place;
-use crate::prepared::Machine;
-use crate::prepared::launch::{
+use crate::launch::Machine;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{
     ALIGN, Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
 };
-use crate::prepared::tensor_map::MapEncoder;
+use crate::operand::Place;
 
 /// A launch sequence among the parts and kernels of another.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ mod tests {
     use girih_formats::{Csr, PAD_ROW, RowLayout};
 
     use super::*;
-    use crate::prepared::tensor_map::{EncodedMap, TensorMap};
+    use crate::launch::tensor_map::{EncodedMap, TensorMap};
 
     /// Windows of two rows: alike, apart, without entries, and alike again.
     fn hybrid(layout: RowLayout) -> Hybrid<f32> {
@@ -201,7 +201,6 @@ mod tests {
             cache_bandwidth: 68,
             csr_layout: None,
             cta_order: None,
-            variant: None,
             copies_b: false,
         }
     }

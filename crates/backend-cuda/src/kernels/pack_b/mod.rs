@@ -11,8 +11,8 @@ use bytemuck::bytes_of;
 use super::shared::passed::passed;
 use super::{Budget, Kernel};
 use crate::CudaError;
+use crate::launch::{Each, Launch};
 use crate::operand::Place;
-use crate::prepared::launch::{Each, Launch};
 
 /// Its name.
 pub(crate) const STEM: &str = "pack_b";

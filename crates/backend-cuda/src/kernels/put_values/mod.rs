@@ -8,13 +8,12 @@
 mod faults;
 
 use bytemuck::bytes_of;
-use girih_formats::DType;
 
 use super::shared::passed::passed;
 use super::{Budget, Kernel};
 use crate::CudaError;
+use crate::launch::{Each, Launch, PackedValues};
 use crate::operand::Place;
-use crate::prepared::launch::{Each, Launch};
 
 /// Its name.
 pub(crate) const STEM: &str = "put_values";
@@ -61,23 +60,6 @@ pub(crate) fn kernel() -> Kernel {
             entries: &ENTRIES,
             instructions: &["LDG.E.128", "STG.E.128"],
         },
-    }
-}
-
-/// How elements of values are rounded when they are packed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum PackedValues {
-    /// Not at all.
-    #[default]
-    Exact,
-    /// f32 to TF32's 11 bits, to the nearest, ties away from zero.
-    Tf32,
-}
-
-impl PackedValues {
-    /// For tensor cores.
-    pub(crate) fn for_tensor_cores(dtype: DType) -> Self {
-        if dtype == DType::F32 { Self::Tf32 } else { Self::Exact }
     }
 }
 

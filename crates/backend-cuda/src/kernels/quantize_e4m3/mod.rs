@@ -17,8 +17,8 @@ use super::shared::passed::passed;
 use super::shared::value_name;
 use super::{Budget, Kernel};
 use crate::CudaError;
+use crate::launch::{ALIGN, Each, Launch};
 use crate::operand::Place;
-use crate::prepared::launch::{ALIGN, Each, Launch};
 
 /// Its name.
 pub(crate) const STEM: &str = "quantize_e4m3";

@@ -1,8 +1,8 @@
 //! What tensor copies can move of dense operands.
 
 use crate::CudaError;
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::operand::Place;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// How a kernel reads B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

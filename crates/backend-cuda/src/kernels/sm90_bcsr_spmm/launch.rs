@@ -10,13 +10,13 @@ use super::params::{GROUP_ROWS, Params};
 use super::tf32;
 use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
-use crate::kernels::put_values::PackedValues;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
-use crate::operand::Place;
-use crate::prepared::launch::{
+use crate::launch::PackedValues;
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::launch::{
     Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
 };
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::operand::Place;
 use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.

@@ -2,7 +2,7 @@
 
 use crate::kernels::shared::Output;
 use crate::kernels::shared::passed::passed;
-use crate::prepared::tensor_map::EncodedMap;
+use crate::launch::tensor_map::EncodedMap;
 
 /// Block rows of a CTA that takes several.
 pub(crate) const GROUP_ROWS: usize = 3;

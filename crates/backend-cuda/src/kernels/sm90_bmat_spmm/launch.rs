@@ -15,12 +15,10 @@ use super::params::Params;
 use super::work::{List, Work};
 use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
+use crate::launch::panel::panel;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart};
 use crate::operand::Place;
-use crate::prepared::launch::{
-    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
-};
-use crate::prepared::panel::panel;
-use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.

@@ -5,7 +5,7 @@ use girih_formats::{BMat, Scalar};
 use girih_parallel::prelude::*;
 
 use super::params::Header;
-use crate::prepared::launch::Bytes;
+use crate::launch::Bytes;
 
 /// Bytes of a bulk copy are a multiple of this.
 const CHUNK: usize = 16;

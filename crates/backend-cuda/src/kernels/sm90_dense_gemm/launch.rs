@@ -13,10 +13,10 @@ use crate::cta_order::ORDER;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Elements, Output, Reading, is_matrix};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, per_row};
+use crate::launch::Machine;
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::operand::Place;
-use crate::prepared::Machine;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// Rows and columns that tensor copies and counts of tiles reach: they are numbers of 31 bits, of which one
 /// is left for what lies beyond a matrix.

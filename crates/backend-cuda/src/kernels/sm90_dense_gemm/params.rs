@@ -2,7 +2,7 @@
 
 use crate::kernels::shared::passed::passed;
 use crate::kernels::shared::{Elements, Output};
-use crate::prepared::tensor_map::EncodedMap;
+use crate::launch::tensor_map::EncodedMap;
 
 passed! {
     "sm90_dense_gemm/passed.cuh";

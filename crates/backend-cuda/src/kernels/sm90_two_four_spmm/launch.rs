@@ -10,12 +10,10 @@ use super::params::Params;
 use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
+use crate::launch::Machine;
+use crate::launch::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart};
 use crate::operand::Place;
-use crate::prepared::Machine;
-use crate::prepared::launch::{
-    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
-};
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.

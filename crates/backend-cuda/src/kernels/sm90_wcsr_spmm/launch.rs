@@ -9,8 +9,9 @@ use half::f16;
 use super::choice::{choose, of_order};
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, element_grid,
-    kernel, step,
+    step,
 };
+use super::kernel::kernel;
 use super::packing::{pack_columns, pack_values};
 use super::params::Params;
 use super::windows::Windows;
@@ -18,14 +19,12 @@ use super::work::Work;
 use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
-use crate::kernels::put_values::PackedValues;
+use crate::launch::Machine;
+use crate::launch::PackedValues;
+use crate::launch::panel::panel;
+use crate::launch::tensor_map::MapEncoder;
+use crate::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart};
 use crate::operand::Place;
-use crate::prepared::Machine;
-use crate::prepared::launch::{
-    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
-};
-use crate::prepared::panel::panel;
-use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
@@ -347,7 +346,6 @@ mod tests {
             cache_bandwidth: 68,
             csr_layout: None,
             cta_order: None,
-            variant: None,
             copies_b: false,
         };
         let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();

@@ -4,6 +4,7 @@ mod choice;
 mod config;
 #[cfg(test)]
 mod faults;
+mod kernel;
 mod launch;
 mod packing;
 mod params;
@@ -11,9 +12,10 @@ mod windows;
 mod work;
 
 pub(crate) use choice::{choose, has_tiles_of};
+pub(crate) use config::step;
 #[cfg(test)]
-pub(crate) use config::kernel;
-pub(crate) use config::{kernels, step};
+pub(crate) use kernel::kernel;
+pub(crate) use kernel::kernels;
 pub(crate) use launch::{check, device_plan};
 pub(crate) use windows::Windows;
 pub(crate) use work::blocks;

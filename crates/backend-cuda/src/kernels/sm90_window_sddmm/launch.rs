@@ -8,7 +8,7 @@ use super::windows::Windows;
 use super::{ELEMENTS, THREADS, VECTORS};
 use crate::CudaError;
 use crate::kernels::csr_sddmm::SampledOperands;
-use crate::prepared::launch::{Each, Launch};
+use crate::launch::{Each, Launch};
 
 /// What decides the launches of sampled products by windows, besides their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

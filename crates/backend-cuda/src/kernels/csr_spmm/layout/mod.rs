@@ -12,7 +12,7 @@ use crate::CtaOrder;
 use crate::cta_order::OF_TILES;
 use crate::kernels::locality::Locality;
 
-use super::{CsrLayout, CsrTeams, Statistics, THREADS, WARP, WARPS};
+use super::{CsrLayout, CsrTeams, RUN, Statistics, THREADS, WARP, WARPS};
 use stored::Load;
 pub(crate) use stored::Operation;
 
@@ -25,8 +25,6 @@ const ENTRIES_PER_LANE: u64 = 8;
 /// (or, in tests, fewer) and a row of B fills a warp.
 const SHORT: u64 = 10;
 const MANY: u64 = if cfg!(test) { 64 } else { 1 << 15 };
-/// How many to a warp.
-pub(super) const RUN: u32 = 8;
 /// Of the second-level cache, the part in 25 that a tile of B may take which is two vectors wide.
 const CACHED: u64 = 24;
 /// How many rows without entries a warp takes at least, as in CUDA.

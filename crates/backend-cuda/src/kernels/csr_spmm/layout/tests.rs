@@ -1,6 +1,6 @@
 use super::super::kernels;
 use super::*;
-use crate::prepared::Machine;
+use crate::launch::Machine;
 
 /// Of items that neither a block nor a warp takes alone.
 fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
@@ -37,7 +37,6 @@ fn with_locality(a: &girih_formats::Csr<f32>, n: u64) -> Problem {
         cache_bandwidth: 68,
         csr_layout: None,
         cta_order: None,
-        variant: None,
         copies_b: false,
     };
     let (rows, of_a) = (a.nrows() as u64, (a.nnz() as u64 * 8, a.nrows() as u64));

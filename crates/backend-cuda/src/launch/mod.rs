@@ -1,17 +1,24 @@
 //! What a product does, as data: a list of launches, which a driver enqueues and an emulator executes.
 
+mod machine;
+mod packed_values;
+pub(crate) mod panel;
+pub(crate) mod tensor_map;
+
 use std::fmt::Debug;
 
 use bytemuck::Pod;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Buffer, Complex};
 
-use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
-use crate::kernels::Kernel;
-use crate::kernels::put_values::PackedValues;
+use crate::kernel::Kernel;
 use crate::operand::Place;
+
+pub(crate) use machine::Machine;
+pub(crate) use packed_values::PackedValues;
+use tensor_map::{EncodedMap, MapEncoder, TensorMap};
 
 /// One kernel, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
