@@ -11,7 +11,7 @@ use girih_backend::BackendError;
 use thiserror::Error;
 
 use crate::NAME;
-use crate::library::Attempt;
+use crate::library::attempt::Attempt;
 
 /// A failure of the CUDA backend.
 #[derive(Debug, Error)]

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::ScheduleKind;
 use crate::device::{DeviceKind, DeviceSpec};
 use crate::precision::Precision;
-use crate::schedule::{Task, Windows};
+use crate::schedule::{ScheduleKind, Task, Windows};
 
 /// What of a schedule is handed to a worker at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

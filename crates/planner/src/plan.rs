@@ -10,7 +10,6 @@ use girih_formats::{
 };
 use girih_reorder::Permutation;
 
-use crate::candidates::ScheduleKind;
 use crate::error::PlanError;
 use crate::explanation;
 use crate::explanation::{Explanation, Measurement};
@@ -20,6 +19,7 @@ use crate::new_values::NewValues;
 use crate::options::{FormatChoice, PlanOptions};
 use crate::ordering::{Placement, Space};
 use crate::precision::Precision;
+use crate::schedule::ScheduleKind;
 use crate::schedule::{Schedule, ScheduleError, TaskSize};
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.

@@ -27,15 +27,17 @@ pub mod metrics;
 mod occupied;
 mod permutation;
 mod rcm;
+mod reordering;
 mod rng;
 pub mod simple;
 mod window;
 
 pub use error::ReorderError;
-pub use method::{Method, Reordering, WINDOW_ROWS};
+pub use method::{Method, WINDOW_ROWS};
 pub use occupied::check_cols;
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
+pub use reordering::Reordering;
 pub use window::{
     BlockOptions, BlockOrdering, BlockStats, WindowEffort, WindowOptions, WindowOrdering,
     WindowStart, WindowStats, blocks, sampled_windows, window, window_observed,

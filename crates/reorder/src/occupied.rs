@@ -7,7 +7,7 @@ use girih_formats::{Csr, CsrPattern, PAD_ROW, RowLayout};
 
 use crate::error::ReorderError;
 use crate::permutation::Permutation;
-use crate::rcm::ByComponent;
+use crate::rcm::components::ByComponent;
 
 /// Rows and columns for each entry from which on a pattern is ordered without its empty ones: at least three
 /// quarters of them are.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 use girih_simd::{PATTERNS, TILE_ROWS, Tile};
 
-use super::row_of;
+use super::pieces::row_of;
 use crate::analyze::row_tiles::{TileEntries, merge, row_entries, take_before};
 
 /// Where the tiles of a task in one slab of columns lie, and their columns and values.

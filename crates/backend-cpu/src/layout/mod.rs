@@ -6,6 +6,7 @@
 mod fill;
 mod join;
 mod order;
+mod pieces;
 mod refresh;
 mod saved;
 pub(crate) mod sorted;
@@ -13,8 +14,9 @@ pub(crate) mod tiles;
 
 use std::ops::Range;
 
-use girih_formats::{PAD_ROW, RowCsr, Scalar};
+use girih_formats::Scalar;
 
+pub(crate) use pieces::row_of;
 pub(crate) use refresh::Sources;
 use sorted::SortedCsr;
 use tiles::TiledCsr;
@@ -46,27 +48,9 @@ impl<T: Scalar> CsrLayout<T> {
     }
 }
 
-/// The row of C that a slot goes to. Only for rows that 32 bits can number.
-pub(crate) fn row_of<T: Scalar>(a: &RowCsr<T>, slot: usize) -> u32 {
-    a.layout().row(slot).map_or(PAD_ROW, |row| row as u32)
-}
-
-/// Cuts an array into the given ranges, which ascend without overlap.
-fn to_parts<T>(mut all: &mut [T], ranges: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
-    let mut begin = 0;
-    ranges
-        .map(|range| {
-            let (_, rest) = std::mem::take(&mut all).split_at_mut(range.start.max(begin) - begin);
-            let (part, rest) = rest.split_at_mut(range.len());
-            (all, begin) = (rest, range.end.max(begin));
-            part
-        })
-        .collect()
-}
-
 /// A matrix with its rows in their own order.
 #[cfg(test)]
-pub(crate) fn natural(a: &girih_formats::Csr<f32>) -> RowCsr<f32> {
+pub(crate) fn natural(a: &girih_formats::Csr<f32>) -> girih_formats::RowCsr<f32> {
     let layout = girih_formats::RowLayout::natural(a.nrows(), 1).unwrap();
-    RowCsr::try_new(layout, a.clone()).unwrap()
+    girih_formats::RowCsr::try_new(layout, a.clone()).unwrap()
 }

@@ -8,7 +8,7 @@ use girih_simd::{PREFETCH_AHEAD, Run, lanes};
 
 use super::join::joined;
 use super::order::{RowOrder, window};
-use super::row_of;
+use super::pieces::row_of;
 use crate::kernels::CpuScalar;
 use crate::lowering::csr::least_parts;
 use crate::lowering::{SortConfig, SortCounts};

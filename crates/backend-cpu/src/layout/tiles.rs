@@ -8,7 +8,7 @@ use girih_simd::{PREFETCH_AHEAD, Tile};
 
 use super::fill::{TaskSlab, TileWriter};
 use super::join::joined;
-use super::to_parts;
+use super::pieces::to_parts;
 use crate::analyze::RowSharing;
 use crate::analyze::row_tiles::tiles;
 use crate::kernels::CpuScalar;

@@ -2,10 +2,9 @@
 //! prefetched.
 
 use girih_simd::{GROUP_VECTORS, TILE_ROWS};
-use serde::{Deserialize, Serialize};
 
 use super::packing::{self, PanelConfig};
-use super::{Case, Construct, Decision, prefetch};
+use super::{Case, Construct, Decision, SortConfig, SortCounts, TileConfig, TileCounts, prefetch};
 use crate::analyze::MatrixNumbers;
 use crate::thresholds::{
     SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_OF_GROUPS,
@@ -21,47 +20,6 @@ pub(crate) enum LayoutChoice {
     Sorted(SortConfig, SortCounts),
     /// In a copy with tiles of neighbouring rows.
     Tiles(TileConfig, TileCounts),
-}
-
-/// How rows are sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SortConfig {
-    /// Whether rows share column indices if each repeats the columns of the row before it plus one.
-    pub(crate) slices: bool,
-    pub(crate) threads: usize,
-    /// Whether rows of B are prefetched.
-    pub(crate) prefetch_b: bool,
-}
-
-/// What sorting came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SortCounts {
-    /// Rows that share column indices.
-    pub(crate) sliced_rows: usize,
-    /// Parts of each task.
-    pub(crate) parts: usize,
-    /// Whether nearly all rows follow the row before them.
-    pub(crate) consecutive: bool,
-}
-
-/// How rows are tiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TileConfig {
-    /// Columns of a slab, if there are several.
-    pub(crate) slab_cols: Option<usize>,
-    /// Neighbouring tasks are joined up to this many rows, and up to one of `parts` parts of all entries.
-    pub(crate) joined_rows: usize,
-    pub(crate) parts: usize,
-    /// Loads of rows of B that a tile spares, in hundredths, in the sample of tasks.
-    pub(crate) spared: usize,
-}
-
-/// What tiling came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TileCounts {
-    pub(crate) tiles: usize,
-    /// Columns of all tiles: loads of rows of B.
-    pub(crate) loads: usize,
 }
 
 /// What is decided about a CSR matrix.

@@ -14,6 +14,7 @@
 mod case;
 pub(crate) mod complex;
 mod construct;
+mod copies;
 pub(crate) mod csr;
 mod describe;
 pub(crate) mod packing;
@@ -27,7 +28,8 @@ mod testing;
 
 pub(crate) use case::{Case, Kernel};
 pub(crate) use construct::Construct;
-pub(crate) use csr::{LayoutChoice, SortConfig, SortCounts, TileConfig, TileCounts};
+pub(crate) use copies::{SortConfig, SortCounts, TileConfig, TileCounts};
+pub(crate) use csr::LayoutChoice;
 pub(crate) use packing::{PanelCols, PanelConfig};
 pub(crate) use prefetch::PrefetchA;
 pub(crate) use product::{PackedBy, ProductLowering};

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use girih_formats::{Buffer, RealAccumulator};
 use girih_simd::{Chains, VECTOR_BYTES, Work};
 
-use super::{Bandwidth, RooflineError};
+use super::bandwidth::Bandwidth;
+use super::error::RooflineError;
 use crate::Isa;
 use crate::kernels::{CpuScalar, Kernels};
 

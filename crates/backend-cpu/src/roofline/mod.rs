@@ -22,13 +22,16 @@
 //!
 //! The best of several samples counts: other programs can only make a machine look slower.
 
+mod bandwidth;
+mod error;
 mod measure;
 use std::time::Duration;
 
-use girih_formats::{DType, FormatError};
-use thiserror::Error;
+use girih_formats::DType;
 
 use crate::Isa;
+pub use bandwidth::Bandwidth;
+pub use error::RooflineError;
 use measure::{ThreadArrays, peak};
 
 /// The smallest working set, in bytes.
@@ -66,53 +69,6 @@ impl RooflineOptions {
     #[must_use]
     pub fn seconds(self, seconds: f64) -> Self {
         Self { seconds, ..self }
-    }
-}
-
-/// Why a roofline was not measured.
-#[derive(Clone, Debug, PartialEq, Error)]
-#[non_exhaustive]
-pub enum RooflineError {
-    /// This machine lacks the instruction set.
-    #[error("this machine has no {isa}")]
-    Unavailable {
-        /// The instruction set that was named.
-        isa: Isa,
-    },
-    /// An option is out of range.
-    #[error("{option} is {found}, and must be {expected}")]
-    Option {
-        /// The field of [`RooflineOptions`].
-        option: &'static str,
-        /// Its value.
-        found: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// The working sets don't fit in memory.
-    #[error("the working sets do not fit in memory; allow fewer bytes")]
-    Memory(#[from] FormatError),
-}
-
-/// Bandwidths over one working set, in bytes per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Bandwidth {
-    /// The working set of all threads together, in bytes.
-    pub bytes: u64,
-    /// Of reading it.
-    pub read: f64,
-    /// Of a triad: two thirds read, one third written.
-    pub triad: f64,
-    /// Of a triad whose stores bypass the caches.
-    pub streaming_triad: f64,
-}
-
-impl Bandwidth {
-    /// The highest of the three.
-    #[must_use]
-    pub fn best(&self) -> f64 {
-        self.read.max(self.triad).max(self.streaming_triad)
     }
 }
 

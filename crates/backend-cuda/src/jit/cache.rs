@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::binary::{Binary, Origin};
 use super::sources::Texts;
-use super::{Binary, Origin};
 use crate::CudaError;
 use crate::error::Arch;
 use crate::kernels::Kernel;

@@ -5,6 +5,7 @@
 //! version. Where there is no compiler, whatever version a cache that was [built ahead of
 //! time](Jit::compile) holds will do.
 
+mod binary;
 mod cache;
 mod cubin;
 mod resources;
@@ -18,49 +19,13 @@ use crate::error::Arch;
 use crate::kernels::Kernel;
 use crate::library::{Code, LibrarySearch, Nvrtc, Program};
 
+pub use binary::{Binary, Origin};
 use cache::{Cache, Key};
 pub use resources::Resources;
 use sources::{Sources, Texts};
 
 /// What is passed to the compiler for every kernel.
 const OPTIONS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];
-
-/// A kernel's machine code.
-#[derive(Clone, Debug)]
-pub struct Binary {
-    /// The cubin, an ELF file.
-    pub cubin: Vec<u8>,
-    /// What the compiler and assembler printed.
-    pub log: String,
-    /// Where it came from.
-    pub origin: Origin,
-}
-
-impl Binary {
-    /// What each entry point takes of a multiprocessor: as the assembler reported it, or else, where a
-    /// compiler prints no such report, as the binary itself says. That knows a thread's stack and not
-    /// how much of it are spilled registers; where there is no stack there are none.
-    #[must_use]
-    pub fn resources(&self) -> Vec<Resources> {
-        let mut all = Resources::of_log(&self.log);
-        let unreported: Vec<_> = cubin::resources(&self.cubin)
-            .into_iter()
-            .filter(|found| !all.iter().any(|reported| reported.entry == found.entry))
-            .collect();
-        all.extend(unreported);
-        all.sort_by(|a, b| a.entry.cmp(&b.entry));
-        all
-    }
-}
-
-/// Where a [`Binary`] came from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// This file of the cache.
-    Cache(PathBuf),
-    /// The compiler just now; kept in this file of the cache, if there is one and it can be written.
-    Compiled(Option<PathBuf>),
-}
 
 /// The compiler with its cache.
 #[derive(Debug)]

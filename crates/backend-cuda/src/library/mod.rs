@@ -6,17 +6,18 @@
 #[macro_use]
 mod table;
 
+pub(crate) mod attempt;
 mod driver;
 mod nvrtc;
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
 use crate::CudaError;
 
+pub use attempt::Attempt;
 pub(crate) use driver::driver;
 pub use nvrtc::Nvrtc;
 pub(crate) use nvrtc::{Code, Program};
@@ -68,22 +69,6 @@ impl LibrarySearch {
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
-    }
-}
-
-/// A name that was looked for and not opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Attempt {
-    /// The name or path.
-    pub name: String,
-    /// What the loader said.
-    pub reason: String,
-}
-
-impl fmt::Display for Attempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name, self.reason)
     }
 }
 

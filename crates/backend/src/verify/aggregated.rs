@@ -6,7 +6,9 @@ use girih_planner::Plan;
 use ndarray::ArrayView2;
 
 use super::oracle::{PANEL, Sums};
-use super::{Problem, Rounding, Verification, Worst, ones};
+use super::problem::{Problem, ones};
+use super::rounding::Rounding;
+use super::verification::{Verification, Worst};
 use crate::aggregation::Aggregation;
 use crate::dense::{DenseScalar, DenseView};
 use crate::epilogue::Epilogue;

@@ -6,8 +6,11 @@ use girih_planner::Plan;
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, Axis, Slice};
 
+use super::Product;
 use super::oracle::{PANEL, Sum, Sums, two_prod, two_sum};
-use super::{Product, Rounding, Verification, Worst, ones};
+use super::problem::ones;
+use super::rounding::Rounding;
+use super::verification::{Verification, Worst};
 use crate::dense::{DenseScalar, DenseView};
 use crate::epilogue::Epilogue;
 use crate::error::{BackendError, Unsupported};

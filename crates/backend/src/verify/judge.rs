@@ -6,7 +6,9 @@ use girih_reorder::Permutation;
 use half::{bf16, f16};
 
 use super::oracle::{Sum, two_prod, two_sum};
-use super::{Problem, Rounding, Verification, Worst};
+use super::problem::Problem;
+use super::rounding::Rounding;
+use super::verification::{Verification, Worst};
 use crate::dense::DenseScalar;
 use crate::epilogue::{Activation, Epilogue};
 

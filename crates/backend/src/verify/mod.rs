@@ -81,13 +81,14 @@ mod complex;
 mod judge;
 mod narrow;
 mod oracle;
+mod problem;
 mod rounding;
 mod sampled;
+mod verification;
 
-use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real};
+use girih_formats::{AnyCsr, Csr, Real};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
-use ndarray::ArrayView2;
 
 use crate::dense::{DenseScalar, DenseView};
 #[cfg(doc)]
@@ -98,11 +99,13 @@ use crate::shape::{ProductShape, check};
 use judge::Judge;
 use narrow::{Narrow, Scales};
 use oracle::{PANEL, Sums};
+use problem::{Before, Problem, ones, real_at};
 
 pub use aggregated::verify_aggregation;
 pub use complex::{ComplexProduct, verify_complex};
 pub use rounding::{E4m3Sums, Rounding};
 pub use sampled::{SampledProduct, verify_sddmm};
+pub use verification::{Verification, Worst};
 
 /// What was computed: `α·A·B`, or `α·A·B + β·C` of the C there was before.
 #[derive(Clone, Debug)]
@@ -113,68 +116,6 @@ pub struct Product<'a> {
     pub b: DenseView<'a>,
     /// β and C as it was before, m×n, in the value type that C has; `None` for β = 0.
     pub added: Option<(f64, DenseView<'a>)>,
-}
-
-/// The element that comes closest to its bound or exceeds it the most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Worst {
-    /// Its row.
-    pub row: usize,
-    /// Its column.
-    pub col: usize,
-    /// Whether the rest is about its imaginary part; false if it is about the real one.
-    pub is_imaginary: bool,
-    /// What was found.
-    pub found: f64,
-    /// What the oracle says, rounded to f64.
-    pub expected: f64,
-    /// How far apart the two may be.
-    pub bound: f64,
-}
-
-/// What [`verify`] found.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Verification {
-    /// The largest error as a multiple of its bound: at most 1 if every element is right, infinite if
-    /// an element that must be exact, or of a certain class, is not.
-    pub max_error_over_bound: f64,
-    /// Where that is. `None` if every judged element is exact.
-    pub worst: Option<Worst>,
-    /// Elements compared.
-    pub elements: u64,
-    /// Elements that can't be judged because their terms leave the accumulation type's range.
-    pub unjudged: u64,
-    /// Elements found to be NaN or infinite, which have no error to measure.
-    pub non_finite: u64,
-    /// Those of them that NaN or infinite values of A, B or C before make so: the oracle is not finite there
-    /// either. The others are wrong, not judged, or NaN through zeros that fill tiles up.
-    pub non_finite_expected: u64,
-}
-
-impl Verification {
-    /// Whether every element was judged and is within its bound.
-    #[must_use]
-    pub fn passed(&self) -> bool {
-        self.max_error_over_bound <= 1.0 && self.unjudged == 0
-    }
-
-    /// The verdict over both sets of elements; of equal errors, the first element's is kept.
-    fn merge(self, other: Self) -> Self {
-        let (greater, elements) = (
-            if other.max_error_over_bound > self.max_error_over_bound { other } else { self },
-            self.elements + other.elements,
-        );
-        Self {
-            max_error_over_bound: greater.max_error_over_bound,
-            worst: greater.worst,
-            elements,
-            unjudged: self.unjudged + other.unjudged,
-            non_finite: self.non_finite + other.non_finite,
-            non_finite_expected: self.non_finite_expected + other.non_finite_expected,
-        }
-    }
 }
 
 /// Compares `found` with the product of the matrix `a` that `plan` was made from; in the permuted
@@ -261,66 +202,6 @@ fn verify_real<T: DenseScalar + Real>(
         .into_par_iter()
         .map(|row| judge_row(&problem, &judge, row, found))
         .reduce(Verification::default, Verification::merge))
-}
-
-/// The matrix that counts instead of `a` where the plan stores the pattern alone: it has ones.
-fn ones<T: DenseScalar>(a: &Csr<T>, plan: &Plan) -> Option<Csr<T>> {
-    let is_pattern = plan.tiling().spec() == (FormatSpec::BMat { pattern_only: true });
-    // The pattern is shared; only the values are new.
-    is_pattern.then(|| a.with_values(vec![T::ONE; a.nnz()]).ok()).flatten()
-}
-
-/// The operands, typed and checked.
-struct Problem<'a, T: DenseScalar + Real> {
-    a: &'a Csr<T>,
-    alpha: f64,
-    b: ArrayView2<'a, T>,
-    /// β, never 0, and C before.
-    before: Option<(f64, Before<'a>)>,
-    epilogue: Epilogue<'a>,
-    scales: Scales,
-    /// `η` of the [rounding](Rounding::least_operand).
-    least_operand: f64,
-}
-
-impl<T: DenseScalar + Real> Problem<'_, T> {
-    /// By what an element of the product of `a` and `b` is multiplied.
-    fn alpha_at(&self, row: usize, col: usize) -> f64 {
-        self.alpha * self.scales.at(row, col)
-    }
-}
-
-/// Elements of C before a product.
-enum Before<'a> {
-    /// All of them.
-    Dense(DenseView<'a>),
-    /// Those at the entries of a pattern, as one column.
-    Entries(CsrPattern<'a>, DenseView<'a>),
-}
-
-impl Before<'_> {
-    fn at(&self, row: usize, col: usize) -> f64 {
-        match self {
-            Self::Dense(c) => real_at(c, row, col),
-            Self::Entries(pattern, s) => {
-                let found = pattern.row(row).binary_search(&(col as u32));
-                found.map_or(0.0, |at| real_at(s, pattern.row_range(row).start + at, 0))
-            }
-        }
-    }
-}
-
-/// An element of a view of real numbers, exactly.
-fn real_at(view: &DenseView<'_>, row: usize, col: usize) -> f64 {
-    match view {
-        DenseView::F16(v) => v[[row, col]].to_f64(),
-        DenseView::Bf16(v) => v[[row, col]].to_f64(),
-        DenseView::F32(v) => v[[row, col]].into(),
-        DenseView::F64(v) => v[[row, col]],
-        DenseView::C32(_) | DenseView::C64(_) => {
-            unreachable!("the views of real products are real")
-        }
-    }
 }
 
 fn judge_row<T: DenseScalar + Real>(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use girih_formats::{DType, Real};
 use ndarray::{Axis, Slice};
 
-use super::Problem;
+use super::problem::Problem;
 use crate::dense::DenseScalar;
 
 /// Columns summed at once: the sums live on the stack.

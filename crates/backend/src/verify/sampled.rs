@@ -7,7 +7,9 @@ use ndarray::ArrayView2;
 
 use super::judge::Judge;
 use super::oracle::Sums;
-use super::{Before, Problem, Rounding, Verification};
+use super::problem::{Before, Problem};
+use super::rounding::Rounding;
+use super::verification::Verification;
 use crate::dense::{DenseScalar, DenseView};
 use crate::epilogue::Epilogue;
 use crate::error::BackendError;

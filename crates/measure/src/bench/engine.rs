@@ -7,7 +7,7 @@ use girih::cpu::{CpuBackend, Isa};
 use girih::{CudaBackend, DeviceSpec, Plan, ReferenceBackend, Rounding, SpmmBackend};
 use girih_cuda_libraries::CudaRoofline;
 
-use super::BenchConfig;
+use super::config::BenchConfig;
 use super::device::{self, Device};
 use super::request::{BenchBackend, RooflineEffort, ThreadCount, isa_name};
 use super::roofline::{self, MeasuredRoofline};

@@ -3,120 +3,25 @@
 //! [`calibrate`] times generated products in every format that the planner considers, and fits seconds per
 //! row, value, byte and so on to them. The result is a device whose estimates are those of this machine.
 
+mod config;
 mod device;
 mod problems;
 mod products;
+mod report;
 
 use std::time::Instant;
 
 use girih::planner::calibrate as fitting;
-use girih::planner::device::{Fit, Quality, Terms};
-use girih::{CudaOptions, DType, DeviceSpec, Precision};
-use serde::Serialize;
+use girih::planner::device::Fit;
+use girih::{DeviceSpec, Precision};
 
 use crate::machine::Ticks;
 use crate::{MeasureError, Observer};
 use products::Measurements;
 
+pub use config::{CalibrateBackend, CalibrateConfig};
 pub use device::measured_cpu;
-
-/// What is calibrated, and how.
-#[derive(Clone, Debug)]
-pub struct CalibrateConfig {
-    /// Where products run.
-    pub backend: CalibrateBackend,
-    /// The rates that are not fitted. `None` is this CPU, measured, or the CUDA device as it is built in.
-    pub device: Option<DeviceSpec>,
-    /// Value types.
-    pub dtypes: Vec<DType>,
-    /// How far products in f32 may round their operands. Fits of the device in other precisions are kept.
-    pub precision: Precision,
-    /// Columns of B.
-    pub n: Vec<usize>,
-    /// Seconds to spend on each product.
-    pub seconds: f64,
-    /// How often all products are timed. The least time of each counts.
-    pub passes: u32,
-    /// Fewer and smaller matrices.
-    pub quick: bool,
-    /// How the CUDA backend is set up.
-    pub cuda: CudaOptions,
-}
-
-/// The backends that can be calibrated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CalibrateBackend {
-    /// The CPU backend, on all threads.
-    Cpu,
-    /// The CUDA backend.
-    Cuda,
-}
-
-/// What a calibration found.
-#[derive(Debug, Serialize)]
-pub struct CalibrationReport {
-    /// The name of the device.
-    pub device: String,
-    /// The number of matrices.
-    pub problems: usize,
-    /// The number of products that count.
-    pub products: usize,
-    /// The time of the whole calibration.
-    pub seconds: f64,
-    /// The share of all processors that other programs had meanwhile.
-    pub other_load: Option<f64>,
-    /// The fits that succeeded.
-    pub fits: Vec<FitReport>,
-    /// How well the products of all fitted formats together are predicted.
-    pub quality: Quality,
-    /// Formats that could not be fitted.
-    pub left_out: Vec<UnfittedReport>,
-    /// Every product that counts.
-    pub observations: Vec<ObservationReport>,
-}
-
-/// A product that was timed.
-#[derive(Debug, Serialize)]
-pub struct ObservationReport {
-    /// The format with its sizes.
-    pub spec: String,
-    /// The value type.
-    pub dtype: &'static str,
-    /// The name of the generated matrix.
-    pub matrix: &'static str,
-    /// Columns of B.
-    pub n: usize,
-    /// How many times its share the busiest worker has, by the schedule's replay.
-    pub imbalance: f64,
-    /// Quantities that the time should be linear in, as the imbalance lengthens them.
-    pub terms: Terms,
-    /// The least time.
-    pub seconds: f64,
-}
-
-/// The coefficients of one format and value type.
-#[derive(Debug, Serialize)]
-pub struct FitReport {
-    /// The format with its sizes.
-    pub spec: String,
-    /// The value type.
-    pub dtype: &'static str,
-    /// Seconds per unit of each term.
-    pub seconds: Terms,
-    /// How well products are predicted that were not fitted on.
-    pub quality: Quality,
-}
-
-/// A format that could not be fitted.
-#[derive(Debug, Serialize)]
-pub struct UnfittedReport {
-    /// The format with its sizes.
-    pub spec: String,
-    /// The value type.
-    pub dtype: &'static str,
-    /// Why not.
-    pub reason: String,
-}
+pub use report::{CalibrationReport, FitReport, ObservationReport, UnfittedReport};
 
 /// Times products and fits estimates to them. Returns the device with its fits, and the report.
 ///

@@ -11,9 +11,9 @@ use girih::{
 };
 use half::{bf16, f16};
 
+use super::config::{CalibrateBackend, CalibrateConfig};
 use super::device::measured_cpu;
 use super::problems::{self, DesignProblem};
-use super::{CalibrateBackend, CalibrateConfig};
 use crate::operand::Operand;
 use crate::runner::Runner;
 use crate::sampling::Samples;

@@ -8,7 +8,7 @@ use girih::planner::{Op, Reorder, Space};
 use girih::reorder::Reordering;
 use girih::{Csr, DeviceSpec, FormatChoice, FormatSpec, Plan, PlanOptions, Planner, Scalar};
 
-use super::{TuneConfig, planning};
+use super::config::TuneConfig;
 use crate::{MeasureError, is_unsupported};
 
 /// A plan that may be the fastest.
@@ -126,4 +126,8 @@ fn make<T: Scalar>(
         Some(order) => planner.plan_reordered(a, order),
         None => planner.plan(a),
     }
+}
+
+pub(super) fn planning(what: &str, source: girih::PlanError) -> MeasureError {
+    MeasureError::Plan { what: what.to_owned(), source }
 }

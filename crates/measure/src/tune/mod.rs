@@ -5,14 +5,13 @@
 //! becomes the plan, and its explanation holds what was measured.
 
 mod candidates;
+mod config;
 
 use girih::planner::Space;
 use girih::planner::explanation::{MeasuredCase, Measurement};
-use girih::{
-    Complex, CpuBackend, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, Plan, Scalar,
-};
+use girih::{Complex, CpuBackend, Csr, CudaBackend, DenseScalar, DeviceSpec, Plan, Scalar};
 
-use self::candidates::{Candidate, Candidates};
+use self::candidates::{Candidate, Candidates, planning};
 use crate::bench::device::{Device, skip_reason};
 use crate::bench::engine::Multiplier;
 use crate::bench::verdict::Verdicts;
@@ -22,33 +21,7 @@ use crate::sampling::{Samples, by_turns};
 use crate::team::Team;
 use crate::{MeasureError, Observer};
 
-/// Where candidates are timed, and how many.
-#[derive(Clone, Debug)]
-pub struct TuneConfig {
-    /// What multiplies.
-    pub backend: TuneBackend,
-    /// Columns of B; `None` for those that the plan was made for.
-    pub n: Option<usize>,
-    /// Candidates, the plan itself not counted.
-    pub top: usize,
-    /// Seconds to spend on each.
-    pub seconds: f64,
-    /// The most bytes that the tiles of a candidate may take; `None` for the plan's own limit.
-    pub memory_limit: Option<u64>,
-    /// The seed of B.
-    pub seed: u64,
-    /// How the CUDA backend is set up.
-    pub cuda: CudaOptions,
-}
-
-/// The backends that plans can be tuned for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TuneBackend {
-    /// The CPU backend, on all threads.
-    Cpu,
-    /// The CUDA backend, with operands on the device.
-    Cuda,
-}
+pub use config::{TuneBackend, TuneConfig};
 
 /// A plan that was chosen by measurement.
 #[derive(Debug)]
@@ -208,8 +181,4 @@ fn fastest(
     let plan = plans.into_iter().next().map(|candidate| candidate.plan);
     let plan = plan.unwrap_or_else(|| unreachable!("there is a case"));
     Tuned { plan: plan.with_measurement(measurement.clone()), measurement, skipped }
-}
-
-fn planning(what: &str, source: girih::PlanError) -> MeasureError {
-    MeasureError::Plan { what: what.to_owned(), source }
 }

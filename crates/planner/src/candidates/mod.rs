@@ -3,6 +3,6 @@
 mod schedules;
 mod windows;
 
+pub use schedules::ScheduleOption;
 pub(crate) use schedules::{Compared, Cut, compare};
-pub use schedules::{ScheduleKind, ScheduleOption};
 pub(crate) use windows::{HybridWindows, counted_windows};

@@ -6,35 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::cost::LinearCost;
 use crate::device::{DeviceKind, DeviceSpec};
 use crate::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
-use crate::schedule::{Reduction, Schedule, TaskSize, Windows};
+use crate::schedule::{Reduction, Schedule, ScheduleKind, TaskSize, Windows};
 use crate::simulate::{self, Busy, ScheduleCost};
-
-/// How work is cut into tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ScheduleKind {
-    /// Tasks of a size: windows grouped, long ones split.
-    Tasks,
-    /// A task for each window, long ones split at a limit.
-    Split(Reduction),
-    /// A task for each window.
-    Windows,
-    /// Partitions for persistent workers (Voltrix's Algorithm 1).
-    Partitions,
-}
-
-impl ScheduleKind {
-    /// A name for people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tasks => "balanced tasks",
-            Self::Split(Reduction::TwoPass) => "split windows, two-pass",
-            Self::Split(Reduction::Atomic) => "split windows, atomic",
-            Self::Windows => "one window each",
-            Self::Partitions => "partitions",
-        }
-    }
-}
 
 /// A schedule that was considered for a format, and what its replay says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

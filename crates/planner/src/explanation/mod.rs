@@ -1,35 +1,24 @@
 //! Why a plan is what it is.
 
 mod measured;
+mod outcome;
 mod table;
+mod units;
 
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-pub use crate::candidates::{ScheduleKind, ScheduleOption};
+pub use crate::candidates::ScheduleOption;
 use crate::cost::Cost;
 use crate::kernels::KernelConfig;
 use crate::options::PlanOptions;
 pub use crate::ordering::Considered;
+pub use crate::schedule::ScheduleKind;
 use crate::schedule::{Reduction, Schedule};
 
 pub use measured::{MeasuredCase, Measurement};
-pub(crate) use table::{Bytes, Seconds};
-
-/// What became of a candidate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// It is the plan's format.
-    Chosen,
-    /// It was estimated slower than the chosen one; or as fast and later in the fixed order; or, the
-    /// same format with smaller tiles, less than 2 % faster.
-    Lost,
-    /// It cannot serve.
-    Rejected {
-        /// Why not.
-        reason: String,
-    },
-}
+pub use outcome::Outcome;
+pub(crate) use units::{Bytes, Seconds};
 
 /// A format that was considered, with its best configuration and schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, PAD_COL, PAD_ROW, RowLayout, Tiling, Wcsr};
 use girih_reorder::{Method, Permutation};
 
-use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::candidates::ScheduleOption;
 use crate::cost::{Cost, Resource};
 use crate::device::{DeviceSpec, Unit};
 use crate::explanation::{Candidate, Explanation, Outcome};
@@ -20,6 +20,7 @@ use crate::kernels::KernelConfig;
 use crate::options::{FormatChoice, PlanOptions};
 use crate::ordering::{Considered, Reorder, Space};
 use crate::plan::Plan;
+use crate::schedule::ScheduleKind;
 use crate::schedule::{ColRange, Columns, Reduction, Schedule, Task};
 
 const GOLDEN: &str = "tests/plan_file/v3.1.girih";

@@ -66,6 +66,10 @@ impl<'de> Deserialize<'de> for Number {
 #[serde(transparent)]
 pub(super) struct Words(pub(super) String);
 
+pub(super) fn words(text: &str) -> Words {
+    Words(text.to_owned())
+}
+
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;

@@ -184,6 +184,15 @@ impl Invariants {
     }
 }
 
+/// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.
+pub(super) fn block_size(spec: FormatSpec) -> Option<(usize, usize)> {
+    match spec {
+        FormatSpec::Bcsr { block_rows, block_cols } => Some((block_rows, block_cols)),
+        FormatSpec::BlockedEll { block_size } => Some((block_size, block_size)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use girih_formats::stats::SharedStats;

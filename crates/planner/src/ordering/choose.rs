@@ -4,6 +4,7 @@ use girih_formats::stats::SharedStats;
 use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
 use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
 
+use super::bound::block_size;
 use super::effort::Step;
 use super::placement::{Arranged, Placement};
 use super::search::auto;
@@ -245,15 +246,6 @@ fn choose_instead(choice: &mut Choice, permuted: Choice, cost: Cost) {
     );
     let candidates = std::mem::take(&mut choice.candidates);
     *choice = Choice { reason, candidates, ..permuted };
-}
-
-/// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.
-pub(super) fn block_size(spec: FormatSpec) -> Option<(usize, usize)> {
-    match spec {
-        FormatSpec::Bcsr { block_rows, block_cols } => Some((block_rows, block_cols)),
-        FormatSpec::BlockedEll { block_size } => Some((block_size, block_size)),
-        _ => None,
-    }
 }
 
 /// The cost with B read and written once more.

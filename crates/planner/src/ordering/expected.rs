@@ -3,8 +3,7 @@
 use girih_formats::{CsrPattern, DType, FormatSpec};
 use girih_reorder::{Method, sampled_windows};
 
-use super::bound::Invariants;
-use super::choose::block_size;
+use super::bound::{Invariants, block_size};
 use crate::choice::Choice;
 use crate::cost::Footprint;
 use crate::explanation::Outcome;

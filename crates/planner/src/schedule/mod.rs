@@ -12,6 +12,7 @@ mod check;
 mod columns;
 mod cut;
 mod error;
+mod kind;
 mod sm_aligned;
 mod task;
 mod task_size;
@@ -24,6 +25,7 @@ use crate::cost::LinearCost;
 
 pub use columns::Columns;
 pub use error::ScheduleError;
+pub use kind::ScheduleKind;
 pub use sm_aligned::{COLUMN_UNIT, Partitioning};
 pub use task::{ColRange, Task};
 pub use task_size::TaskSize;

@@ -4,8 +4,8 @@ use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
 use girih_parallel::prelude::*;
 
 use crate::error::ReorderError;
-use crate::method::Reordering;
 use crate::permutation::Permutation;
+use crate::reordering::Reordering;
 
 /// Window heights that packed columns are counted for.
 pub const WINDOW_ROWS: [usize; 3] = [8, 16, 64];

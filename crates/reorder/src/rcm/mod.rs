@@ -1,5 +1,6 @@
 //! Reverse Cuthill–McKee.
 
+pub(crate) mod components;
 mod graph;
 mod search;
 mod symmetry;
@@ -13,6 +14,7 @@ use girih_parallel::prelude::*;
 use crate::error::ReorderError;
 use crate::occupied::{Occupied, check_cols};
 use crate::permutation::Permutation;
+use components::ByComponent;
 use graph::Graph;
 use search::Component;
 use symmetry::is_symmetric;
@@ -145,13 +147,6 @@ fn bipartite(pattern: CsrPattern<'_>) -> Result<Bipartite, ReorderError> {
     let (rows, cols): (Vec<u32>, Vec<u32>) = order.into_iter().partition(|&v| v < nrows);
     let cols = cols.into_iter().map(|v| v - nrows).collect();
     Ok(Bipartite { rows: ByComponent { order: rows, sizes }, cols })
-}
-
-/// An order in which components follow one another by their smallest vertex, and how many vertices each has.
-#[derive(Debug, Default)]
-pub(crate) struct ByComponent {
-    pub(crate) order: Vec<u32>,
-    pub(crate) sizes: Vec<usize>,
 }
 
 /// The vertices in reverse Cuthill–McKee order, component by component; `None` if `cancelled`

@@ -1,41 +1,30 @@
 //! `girih spmm`: the product, timed and verified.
 
+mod loaded;
 mod operands;
 mod product;
 mod report;
 
 use std::fs::File;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use girih::backend::ProductShape;
+use girih::formats::DType;
 use girih::formats::io::WriteError;
-use girih::formats::{DType, Narrowing};
-use girih::planner::Plan;
 
 use crate::args::SpmmArgs;
 use crate::error::{CliError, shown};
 use crate::input::cuda;
-use crate::input::matrix::Matrix;
 use crate::input::planning::{self, Planned};
 use crate::input::source::{PlanSource, Source};
 use crate::output::file;
 use crate::output::progress::Progress;
 use crate::output::report::Report;
 
+use loaded::Loaded;
 use operands::OperandSources;
 use product::Multiplied;
 use report::Outcome;
-
-/// A plan, and where it came from.
-struct Loaded {
-    plan: Plan,
-    /// The matrix it was made from, if it was made here.
-    matrix: Option<Matrix>,
-    /// What rounding made of the matrix's values, if it was read here.
-    narrowing: Option<Narrowing>,
-    load: Duration,
-    planning: Option<Duration>,
-}
 
 pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliError> {
     if !args.beta.is_zero() && args.c.is_none() {

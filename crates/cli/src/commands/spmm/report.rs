@@ -8,7 +8,7 @@ use girih::planner::{Explanation, Plan};
 use girih_measure::{WrongProduct, units};
 use serde::Serialize;
 
-use super::Loaded;
+use super::loaded::Loaded;
 use super::operands::Operands;
 use super::product::Timing;
 use crate::args::{FactorReport, SpmmArgs};

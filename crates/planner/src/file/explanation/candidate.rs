@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::CostText;
 use super::schedule::ScheduleText;
-use super::words;
 use crate::explanation::{Candidate, Outcome};
 use crate::file::PlanFileError;
-use crate::file::text::Words;
+use crate::file::text::{Words, words};
 use crate::file::wire::SpecCode;
 use crate::kernels::KernelConfig;
 

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words;
 use crate::explanation::{MeasuredCase, Measurement};
 use crate::file::PlanFileError;
-use crate::file::text::{List, Number, Words};
+use crate::file::text::{List, Number, Words, words};
 use crate::file::wire::SpecCode;
 
 #[derive(Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use self::measured::MeasurementText;
 use self::order::OrderingText;
 use self::schedule::ScheduleText;
 use super::PlanFileError;
-use super::text::{List, Words, printable};
+use super::text::{List, Words, printable, words};
 use crate::explanation::Explanation;
 
 /// Encodes an explanation.
@@ -44,10 +44,6 @@ struct ExplanationText {
     orderings: List<OrderingText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasurementText>,
-}
-
-fn words(text: &str) -> Words {
-    Words(text.to_owned())
 }
 
 impl From<&Explanation> for ExplanationText {

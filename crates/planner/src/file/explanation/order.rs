@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::candidate::OutcomeText;
-use super::words;
 use crate::file::PlanFileError;
-use crate::file::text::{Number, Words};
+use crate::file::text::{Number, Words, words};
 use crate::file::wire::SpecCode;
 use crate::ordering::Considered;
 

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::candidates::ScheduleOption;
 use crate::file::text::Number;
 use crate::file::wire::ReductionCode;
+use crate::schedule::ScheduleKind;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum ScheduleKindText {

@@ -6,7 +6,7 @@ use super::{
     CandidateV2, ConfigV2, ConsideredV2, CostV2, DeviceV2, ExplanationV2, FitV2, FormatChoiceV2,
     OptionsV2, OutcomeV2, ScheduleKindV2, ScheduleOptionV2,
 };
-use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::candidates::ScheduleOption;
 use crate::cost::Cost;
 use crate::device::{DeviceSpec, Fit, PerDType, PerFormat, Quality, Terms};
 use crate::explanation::{Candidate, Explanation, Outcome};
@@ -14,6 +14,7 @@ use crate::kernels::{KernelConfig, Kernels};
 use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::Considered;
 use crate::precision::Precision;
+use crate::schedule::ScheduleKind;
 
 /// Converts every element, or gives the first error.
 fn all<T: TryInto<U, Error = PlanFileError>, U>(list: Vec<T>) -> Result<Vec<U>, PlanFileError> {

@@ -1,8 +1,11 @@
 //! The result as one line of units, and what lies between two places on it.
 
-use super::COLUMN_UNIT;
 use crate::cost::LinearCost;
 use crate::schedule::Windows;
+
+/// Columns of C between two places where windows may be cut: those of one tensor-core step (Voltrix
+/// §3.2.1).
+pub const COLUMN_UNIT: u32 = 16;
 
 /// Windows × columns, flattened, with costs as prefix sums over the windows.
 pub(super) struct Flat {

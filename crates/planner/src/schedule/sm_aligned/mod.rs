@@ -20,12 +20,9 @@ use girih_formats::Buffer;
 
 use super::{ColRange, Columns, Reduction, Schedule, Task, Windows, check, cut};
 use crate::cost::LinearCost;
+pub use flat::COLUMN_UNIT;
 use flat::Flat;
 use objective::objective;
-
-/// Columns of C between two places where windows may be cut: those of one tensor-core step (Voltrix
-/// §3.2.1).
-pub const COLUMN_UNIT: u32 = 16;
 
 /// Where windows × columns are cut into partitions.
 #[derive(Clone, Debug, PartialEq)]
