@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ConvertArgs, progress: &Progress) -> Result<Report, Cli
     let source = Source::matrix(&args.source)?;
     let start = Instant::now();
     let name = shown(source.path());
-    let (matrix, info) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+    let (matrix, info) = source.read_either::<f64, Complex<f64>, Matrix>(&args.read, progress)?;
     let matrix = match (info.dtype, matrix) {
         (Some(DType::F32), Matrix::F64(csr)) => csr.cast::<f32>().into(),
         (Some(DType::C32), Matrix::C64(csr)) => csr.cast_complex::<Complex<f32>>().into(),

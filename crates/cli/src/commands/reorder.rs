@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::ReorderArgs;
 use crate::error::{CliError, shown};
-use crate::input::matrix::for_matrix;
+use crate::input::matrix::{Matrix, for_matrix};
 use crate::input::source::Source;
 use crate::output::ordering::{self, OrderEffect};
 use crate::output::progress::Progress;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
         Source::Matrix(source) => {
             let method = args.by.unwrap_or(Method::Rcm);
             let name = shown(source.path());
-            let (a, _) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+            let (a, _) = source.read_either::<f64, Complex<f64>, Matrix>(&args.read, progress)?;
             let a = for_matrix!(&a, csr => csr.pattern());
             let read = start.elapsed();
             let observer = progress.counting(format!("ordering {name}"));

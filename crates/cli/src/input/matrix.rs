@@ -75,7 +75,7 @@ impl Matrix {
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Self, Narrowing), CliError> {
-        let (matrix, info) = source.read_either::<f32, Complex<f32>>(args, progress)?;
+        let (matrix, info) = source.read_either::<f32, Complex<f32>, Self>(args, progress)?;
         Ok((matrix, info.narrowing))
     }
 

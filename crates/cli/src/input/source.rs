@@ -11,7 +11,6 @@ use girih::planner::{LoadOptions, Plan, PlanFileError};
 
 use girih_measure::units;
 
-use super::matrix::Matrix;
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
 use crate::output::progress::Progress;
@@ -137,15 +136,15 @@ impl MatrixSource {
     /// Reads the matrix in the real type `R`, or in `C` if it holds complex numbers: a file says so where it begins,
     /// and is opened again. Of what can be read once only, plain Matrix Market text is known by its first line;
     /// anything else is read in `R`.
-    pub(crate) fn read_either<R, C>(
+    pub(crate) fn read_either<R, C, M>(
         mut self,
         args: &ReadArgs,
         progress: &Progress,
-    ) -> Result<(Matrix, Info), CliError>
+    ) -> Result<(M, Info), CliError>
     where
         R: Real,
         C: ComplexScalar,
-        Matrix: From<Csr<R>> + From<Csr<C>>,
+        M: From<Csr<R>> + From<Csr<C>>,
     {
         let (path, is_file) = (self.0.path.clone(), self.0.stream.is_none());
         if self.0.stream.as_mut().is_some_and(begins_as_complex) {

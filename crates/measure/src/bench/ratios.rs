@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::report::{CaseReport, ProblemReport};
+use super::report::case::CaseReport;
+use super::report::problem::ProblemReport;
 
 /// What cases of the CUDA backend are compared with: a name, the backend, and the beginning of the format
 /// that counts. An empty one counts all formats.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::args::{InspectArgs, ReorderArg};
 use crate::error::{CliError, shown};
-use crate::input::matrix::for_matrix;
+use crate::input::matrix::{Matrix, for_matrix};
 use crate::input::order;
 use crate::input::source::MatrixSource;
 use crate::output::format_sizes::{FormatSizes, format_sizes, format_table};
@@ -93,7 +93,7 @@ pub(super) fn inspect(
     let name = shown(source.path());
     let start = Instant::now();
     // Not in `dtype`: rounding could turn small values into explicit zeros.
-    let (matrix, info) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+    let (matrix, info) = source.read_either::<f64, Complex<f64>, Matrix>(&args.read, progress)?;
     let facts = Facts { info, specs: &specs, name: &name, read: start.elapsed() };
     for_matrix!(&matrix, csr => facts.report(csr, args, progress))
 }

@@ -1,8 +1,8 @@
 //! The report of a benchmark, as `serde` writes it.
 
-mod case;
+pub(super) mod case;
 mod floor;
-mod problem;
+pub(super) mod problem;
 
 use girih::DType;
 use serde::Serialize;
