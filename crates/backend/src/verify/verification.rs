@@ -18,7 +18,7 @@ pub struct Worst {
     pub bound: f64,
 }
 
-/// What [`verify`] found.
+/// What [`verify`](super::verify()) found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Verification {
