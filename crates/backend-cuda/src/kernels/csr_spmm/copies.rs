@@ -25,9 +25,9 @@ use girih_formats::DType;
 use super::Problem;
 
 /// Bytes of rows of B that a product reads for its entries, from which B is copied: below, what takes the time is the
-/// second launch. Loads of 4 bytes are fast enough for more. On an H200, in f32, before and with 12 MiB: 1024 rows of 32,
-/// n = 33 8.1 µs and 4.5; 966 rows of 37, n = 65 8.5 and 6.5; 2048 rows of 51, n = 17 9.1 and 7.2, but 41, above the limit, 8.1
-/// with a copy.
+/// second launch. Loads of 4 bytes are fast enough for more. On an H200, in f32, with a copy and without one: 1024 rows of
+/// 32, n = 33: 8.1 µs and 4.5; 966 rows of 37, n = 65: 8.5 and 6.5; 2048 rows of 51, n = 17: 9.1 and 7.2, but n = 33: 8.3
+/// and 9.5, which is above the limit.
 const BRIEF: u64 = 4 << 20;
 const BRIEF_BY_WORDS: u64 = 12 << 20;
 

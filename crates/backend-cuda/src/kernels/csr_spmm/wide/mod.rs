@@ -83,8 +83,8 @@ use super::{CsrTeams, RUN, Statistics, WARP, lanes};
 const NARROW: u32 = 8;
 /// Entries of the longest row from which lanes wait for [`DEEP`] rows of B at a time, where half of the device's warps
 /// are idle: that row is then what the product waits for. On an H100, of `bcsstk13` (2003 rows of 42 entries and up to
-/// 95), n = 128: 8.0 µs for 9.5; of `dg_diffusion`, f16, n = 512: 8.9 for 10.2. On an H200, of 1024 rows of 32, less some
-/// 4 µs for an event: n = 252 7.5 for 9.3 in f32, n = 512 8.3 for 10.0 in f16.
+/// 95), n = 128: 8.0 µs for 9.5; of `dg_diffusion`, f16, n = 512: 8.9 for 10.2. On an H200, of 1024 rows of 32: 6.2 for
+/// 8.0 in f32, n = 252; 7.2 for 9.0 in f16, n = 512.
 const DEEP_FROM: u64 = 32;
 /// Rows of as many entries, on average, are taken by whole warps.
 const LONG: u64 = 64;
@@ -113,8 +113,8 @@ const AT_ONCE: (u64, u64) = (8, 9);
 /// Where there are fewer rows than that, [teams must make more](few_are_items).
 const BUSY_PART: u64 = 8;
 /// Tiles are a warp wide, or two vectors to a lane, if two fifths of the device's warps then have one, or, of very
-/// long rows, all of them. A warp that adds up 256 columns, of 16 bits, is one of half of them. On an H200, 2048 rows of 51
-/// entries, n = 252: 18.4 µs by 16 lanes for 22.0; rows of 154, 25.7 for 26.5.
+/// long rows, all of them. In 16 bits, where a warp then adds up 256 columns, it takes half of the warps. On an H200, 2048
+/// rows of 51 entries, n = 252: 18.4 µs by 16 lanes for 22.0; rows of 154, 25.7 for 26.5.
 const ENOUGH: (u64, u64) = (2, 5);
 const ENOUGH_OF_16_BITS: (u64, u64) = (1, 2);
 /// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
@@ -221,9 +221,9 @@ fn is_enough(statistics: &Statistics, teams: u64, (part, of): (u64, u64), warps:
     teams.saturating_mul(of) >= part * warps
 }
 
-/// Whether few long rows are items, of which teams would need as many of the device's warps. The more columns a lane
-/// has, the fewer teams there are, and the more each does; but items take wide tiles of columns, and few of these are as
-/// many. Microseconds on an H200, 4 of them for an event:
+/// Whether few long rows are items, where teams would need this many of the device's warps. The more columns a lane
+/// has, the fewer teams there are, and the more each does. Items have wide tiles of columns: with many columns, teams
+/// have more warps. Microseconds on an H200, 4 of them for an event:
 ///
 /// | rows | entries of each | value type | n | teams, of 4224 | by teams | as items |
 /// |---|---|---|---|---|---|---|
