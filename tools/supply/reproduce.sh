@@ -12,11 +12,12 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 [ -z "${GIRIH_OPT_LEVEL:-}" ] || export CARGO_PROFILE_DIST_OPT_LEVEL=$GIRIH_OPT_LEVEL CARGO_PROFILE_DIST_LTO=off
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+commit=$(git rev-parse HEAD)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
 export SOURCE_DATE_EPOCH CARGO_INCREMENTAL=0
 for folder in a a-longer/name; do
     mkdir -p "$work/$folder"
-    git archive HEAD | tar -x -C "$work/$folder"
+    git archive "$commit" | tar -x -C "$work/$folder"
     (
         cd "$work/$folder"
         # Cargo's own way to pass flags: the separator may not stand in a path.
