@@ -145,8 +145,9 @@ impl SpmmBackend for CpuBackend {
         Ok(Capabilities::new(FormatKind::ALL, dtypes, device))
     }
 
-    /// Every valid plan, in any format and real value type that this build has kernels for, and in CSR and BCSR of
-    /// complex values, but for schedules that cut windows by columns and by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
+    /// Every valid plan of a value type that this build has kernels for: real ones in any format, complex ones in CSR
+    /// and BCSR. Schedules that cut windows by columns and by tiles at once are refused. Where parts may be added up in
+    /// any order, they are added in the order of the tasks.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let schedule = plan.schedule();
         // Which rows a thread writes follows from the schedule, so it is checked against these very tiles.

@@ -47,12 +47,13 @@ pub(super) fn saves_time(problem: &Problem, row_bytes: u64, load_bytes: u64) -> 
         row_bytes >= copied.row_bytes && statistics.entries >= k.saturating_mul(reads)
     });
     // Tests have small matrices.
-    let brief = match load_bytes {
-        _ if cfg!(test) => 1,
-        4 => BRIEF_BY_WORDS,
-        _ => BRIEF,
-    };
-    copied && statistics.entries.saturating_mul(row_bytes) >= brief
+    let least = if cfg!(test) { 1 } else { least_bytes(load_bytes) };
+    copied && statistics.entries.saturating_mul(row_bytes) >= least
+}
+
+/// The fewest bytes of rows of B, read by loads of as many bytes, for which B is copied.
+fn least_bytes(load_bytes: u64) -> u64 {
+    if load_bytes == 4 { BRIEF_BY_WORDS } else { BRIEF }
 }
 
 /// What is copied of a B that is read by loads of as many bytes, by teams or for items.
@@ -76,6 +77,11 @@ fn copied(dtype: DType, load_bytes: u64, by_teams: bool) -> &'static [Copied] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loads_by_words_need_more_work_for_a_copy() {
+        assert_eq!([0, 2, 4].map(least_bytes), [4 << 20, 4 << 20, 12 << 20]);
+    }
 
     #[test]
     fn narrower_loads_make_copies_save_time_sooner() {
