@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 use girih_backend::{DenseScalar, SpmmBackend};
 use girih_backend_cpu::{CpuBackend, Isa, NAME};
 use girih_formats::{Csr, FormatSpec, Scalar, for_any_tiling};
+use girih_planner::file::LoadOptions;
 use girih_planner::file::{AttachedData, AttachedElement, Attachment};
-use girih_planner::{LoadOptions, Plan, PlanOptions, Planner, Schedule};
+use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use ndarray::{Array2, s};
 
 /// A plan and what a backend saves of it.

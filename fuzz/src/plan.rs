@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use girih_formats::for_any_tiling;
-use girih_planner::{LoadOptions, Plan};
+use girih_planner::Plan;
+use girih_planner::file::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
 const FILES: [&[u8]; 9] = [

@@ -8,7 +8,8 @@ use std::path::Path;
 use girih::backend::BackendError;
 use girih::cpu::roofline::RooflineError;
 use girih::formats::FormatError;
-use girih::planner::{PlanError, PlanFileError};
+use girih::planner::PlanError;
+use girih::planner::file::PlanFileError;
 use girih::reorder::ReorderError;
 use girih_measure::{MeasureError, is_unsupported};
 

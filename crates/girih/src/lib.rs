@@ -209,10 +209,11 @@ pub use girih_formats::{
     AnyTiling, Buffer, Complex, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec,
     Narrowing, PAD_COL, PAD_ROW, Real, RowLayout, Scalar, Tiling, for_any_tiling,
 };
+pub use girih_planner::file::{LoadOptions, PlanFileError};
 pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
-    DeviceSpec, FormatChoice, Kernels, LoadOptions, Op, Plan, PlanError, PlanFileError,
-    PlanOptions, Planner, Precision, Reorder, Schedule, Space,
+    DeviceSpec, FormatChoice, Kernels, Op, Plan, PlanError, PlanOptions, Planner, Precision,
+    Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
 pub use short::{

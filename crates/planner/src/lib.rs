@@ -11,6 +11,8 @@
 //! | [`explanation`] | why a plan is what it is: candidates, orderings, schedules |
 //! | [`mod@file`] | plan files: their format, attachments, what they say of themselves |
 //! | [`kernels`] | what a backend can run, as a planner sees it |
+//! | [`ordering`] | the order of a plan's rows: what options may call for |
+//! | [`precision`] | how products of f32 may round |
 //! | [`progress`] | what a planner is doing, for observers |
 //! | [`schedule`] | tasks and how they are cut |
 //! | [`simulate`] | replays of schedules on simulated workers |
@@ -29,10 +31,10 @@ mod fingerprint;
 pub mod kernels;
 mod new_values;
 mod options;
-mod ordering;
+pub mod ordering;
 mod plan;
 mod planner;
-mod precision;
+pub mod precision;
 pub mod progress;
 pub mod schedule;
 pub mod simulate;
@@ -40,7 +42,6 @@ pub mod simulate;
 pub use device::DeviceSpec;
 pub use error::PlanError;
 pub use explanation::Explanation;
-pub use file::{LoadOptions, PlanFileError};
 pub use fingerprint::Fingerprint;
 pub use kernels::Kernels;
 pub use new_values::NewValues;
@@ -48,5 +49,5 @@ pub use options::{FormatChoice, Op, PlanOptions};
 pub use ordering::{Reorder, Space};
 pub use plan::Plan;
 pub use planner::Planner;
-pub use precision::{Precision, UnknownPrecision};
+pub use precision::Precision;
 pub use schedule::Schedule;

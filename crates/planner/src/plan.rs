@@ -26,7 +26,7 @@ use crate::schedule::{Schedule, ScheduleError, TaskSize};
 ///
 /// Made by a [`Planner`](crate::Planner), or around a tiling of the caller's by
 /// [`Plan::from_tiling`]; [saved](Plan::save) to a file and [read](Plan::read) or
-/// [mapped](crate::LoadOptions::map) back. Cloning shares the arrays.
+/// [mapped](crate::file::LoadOptions::map) back. Cloning shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) tiling: AnyTiling,

@@ -4,7 +4,8 @@
 use std::io;
 use std::path::Path;
 
-use girih::planner::{LoadOptions, Plan, PlanFileError};
+use girih::planner::Plan;
+use girih::planner::file::{LoadOptions, PlanFileError};
 
 use crate::error::CliError;
 use crate::system::signals;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use girih::formats::io::{self as matrix_io, Info, ReadError};
 use girih::formats::{ComplexScalar, Csr, Real, Scalar};
+use girih::planner::Plan;
 use girih::planner::file::PlanFileInfo;
-use girih::planner::{LoadOptions, Plan, PlanFileError};
+use girih::planner::file::{LoadOptions, PlanFileError};
 
 use girih_measure::units;
 

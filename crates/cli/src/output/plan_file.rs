@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use girih::planner::{Plan, PlanFileError};
+use girih::planner::Plan;
+use girih::planner::file::PlanFileError;
 
 use super::file::Output;
 

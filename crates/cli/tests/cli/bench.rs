@@ -45,7 +45,7 @@ fn every_combination_is_a_verified_case() {
         let bytes = 4.0 * 151.0 + nnz * (4.0 + size) + size * n * (150.0 + 97.0);
         assert_eq!(number(case, "bytes"), bytes);
         let median = number(case, "median_seconds");
-        assert!(number(case, "min_seconds") > 0.0);
+        assert!(number(case, "min_seconds") > 0.0 && number(case, "estimated_seconds") > 0.0);
         let order = ["min_seconds", "q1_seconds", "median_seconds", "q3_seconds"];
         assert!(order.map(|key| number(case, key)).is_sorted(), "{case}");
         assert!(number(case, "samples") >= 3.0 && number(case, "calls_per_sample") >= 1.0);

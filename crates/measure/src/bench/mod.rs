@@ -10,6 +10,7 @@ pub(crate) mod device;
 pub(crate) mod engine;
 mod generated;
 mod group;
+mod orders;
 mod ratios;
 mod report;
 mod request;
@@ -24,6 +25,7 @@ use crate::machine::Machine;
 use crate::{MeasureError, Observer};
 use engine::Engines;
 use group::GroupConfig;
+use orders::KnownOrders;
 use report::Limits;
 
 pub use config::BenchConfig;
@@ -103,8 +105,9 @@ impl<'a> Bench<'a> {
             precision: self.config.precision,
             target: self.target.clone(),
         };
+        let mut orders = KnownOrders::default();
         for &n in &self.config.widths {
-            let group = group::run(name, a, n, &config, self.observer)?;
+            let group = group::run(name, a, n, &config, &mut orders, self.observer)?;
             self.report.push(&matrix, (T::DTYPE, n), &group, &self.engines, &self.limits);
         }
         let known = &mut self.report.matrices;

@@ -25,10 +25,10 @@ use crate::schedule::{Columns, Schedule, Task};
 /// How to load a plan file.
 ///
 /// ```no_run
-/// use girih_planner::LoadOptions;
+/// use girih_planner::file::LoadOptions;
 ///
 /// let plan = LoadOptions::default().max_bytes(1 << 30).read("a.girih")?;
-/// # Ok::<(), girih_planner::PlanFileError>(())
+/// # Ok::<(), girih_planner::file::PlanFileError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

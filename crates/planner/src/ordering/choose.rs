@@ -1,11 +1,12 @@
 //! Which order, by the estimates of what can be made of it.
 
 use girih_formats::stats::SharedStats;
-use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
-use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
+use girih_formats::{BMat, Csr, FormatSpec, Scalar};
+use girih_reorder::{Method, Permutation, Reordering};
 
 use super::bound::block_size;
 use super::effort::Step;
+use super::fixed::{FixedOrder, for_format};
 use super::placement::{Arranged, Placement};
 use super::search::auto;
 use super::{Considered, Reorder, Space};
@@ -17,7 +18,7 @@ use crate::options::{FormatChoice, PlanOptions};
 use crate::progress::{Stage, Watch};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
-const WINDOW_ROWS: [u32; 2] = [16, 64];
+pub(super) const WINDOW_ROWS: [u32; 2] = [16, 64];
 
 /// The order of a plan, its format, and why.
 pub(crate) struct Chosen<T: Scalar> {
@@ -55,51 +56,13 @@ pub(crate) fn choose<T: Scalar>(
         }),
         (Reorder::None, None) => only(options, &natural, String::new()),
         (Reorder::By(method), None) => {
-            let method = for_format(method, options.format);
-            let ordering = order(method, options, a.pattern(), watch)?;
+            let fixed = FixedOrder::by(method, options);
+            let ordering = fixed.compute(a.pattern(), watch)?;
+            let method = fixed.method();
             let left = Step::order(method, a.pattern()).before(options);
             only(&left, &ordering, format!("rows are in the requested order, {method}"))
         }
         (Reorder::Auto, None) => auto(options, a, &natural, watch),
-    }
-}
-
-/// The method, with windows as high as those of the format that is fixed.
-fn for_format(method: Method, format: FormatChoice) -> Method {
-    match (method, format) {
-        (Method::Window { window_rows: None }, FormatChoice::Fixed(spec)) => {
-            // A window of one row has nothing to share; kernels that work row by row reuse what a
-            // cache keeps of the last few.
-            let rows = spec.window_rows().max(WINDOW_ROWS[0] as usize);
-            Method::Window { window_rows: u32::try_from(rows).ok() }
-        }
-        _ => method,
-    }
-}
-
-/// Computes an ordering. Where the format has blocks and columns may move, the window ordering deals
-/// both sides into blocks.
-pub(super) fn order(
-    method: Method,
-    options: &PlanOptions,
-    pattern: CsrPattern<'_>,
-    watch: Watch<'_>,
-) -> Result<Reordering, ReorderError> {
-    let size = match (method, options.format, options.space) {
-        (Method::Window { .. }, FormatChoice::Fixed(spec), Space::Caller) => block_size(spec),
-        _ => None,
-    };
-    match size {
-        Some((rows, cols)) if rows > 1 => {
-            watch.stage(Stage::Blocks { rows, cols });
-            let found = blocks(pattern, &BlockOptions::new(rows, cols))?;
-            Ok(Reordering::of_layout(found.rows, Some(found.cols)))
-        }
-        _ => {
-            let stage = Stage::Order(method);
-            watch.stage(stage);
-            method.order_observed(pattern, &|done, total| watch.share(stage, done, total))
-        }
     }
 }
 

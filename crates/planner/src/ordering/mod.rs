@@ -5,11 +5,13 @@ mod choose;
 mod considered;
 mod effort;
 mod expected;
+mod fixed;
 mod options;
 mod placement;
 mod search;
 
 pub(crate) use choose::{Chosen, choose};
 pub use considered::Considered;
+pub use fixed::FixedOrder;
 pub use options::{Reorder, Space};
 pub(crate) use placement::Placement;

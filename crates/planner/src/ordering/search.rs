@@ -9,9 +9,10 @@ use girih_formats::{Csr, Scalar};
 use girih_reorder::{Method, Reordering};
 
 use super::Considered;
-use super::choose::{Chosen, PricedOrder, methods, order};
+use super::choose::{Chosen, PricedOrder, methods};
 use super::effort::{Allowance, Step};
 use super::expected::Expected;
+use super::fixed::FixedOrder;
 use crate::error::PlanError;
 use crate::explanation::{Outcome, Seconds};
 use crate::options::PlanOptions;
@@ -162,7 +163,8 @@ fn orders<T: Scalar>(
             found.considered[at] = rejected(method, reason);
             continue;
         }
-        let computed = order(method, options, a.pattern(), watch)
+        let computed = FixedOrder::by(method, options)
+            .compute(a.pattern(), watch)
             .map_err(PlanError::from)
             .and_then(|ordering| {
                 let specs = expected.formats_below(least, method);

@@ -2,7 +2,8 @@
 
 use girih_formats::{FormatKind, for_real_tiling};
 use girih_planner::file::{Attachment, AttachmentError};
-use girih_planner::{LoadOptions, Plan, PlanFileError, Schedule};
+use girih_planner::file::{LoadOptions, PlanFileError};
+use girih_planner::{Plan, Schedule};
 use girih_reorder::Permutation;
 use half::{bf16, f16};
 

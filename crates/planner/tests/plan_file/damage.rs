@@ -1,6 +1,7 @@
 //! Accidents: files cut short, grown, or with bytes changed.
 
-use girih_planner::{LoadOptions, Plan, PlanFileError};
+use girih_planner::Plan;
+use girih_planner::file::{LoadOptions, PlanFileError};
 
 use crate::support::{file_of, meaningful, plans};
 

@@ -5,8 +5,9 @@ use girih_formats::{
     Real, RowLayout, ScalesPer, Tiling, TwoFour, f16, for_real_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
+use girih_planner::file::LoadOptions;
 use girih_planner::schedule::Reduction;
-use girih_planner::{FormatChoice, LoadOptions, Plan, Reorder, Space};
+use girih_planner::{FormatChoice, Plan, Reorder, Space};
 use girih_reorder::Method;
 
 use crate::support::file_of;

@@ -1,7 +1,8 @@
 //! Files made to harm: whatever the hashes say, they match.
 
 use girih_formats::{AnyTiling, MAX_DIM, RowLayout, Tiling, Wcsr, for_any_tiling};
-use girih_planner::{LoadOptions, Plan, PlanFileError};
+use girih_planner::Plan;
+use girih_planner::file::{LoadOptions, PlanFileError};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 

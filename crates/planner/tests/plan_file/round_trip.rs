@@ -2,7 +2,8 @@
 
 use crate::support::{all_plans, file_of};
 use girih_formats::{AnyTiling, Buffer, Csr, RowCsr, RowLayout, Tiling, for_any_tiling};
-use girih_planner::{LoadOptions, Plan, Schedule};
+use girih_planner::file::LoadOptions;
+use girih_planner::{Plan, Schedule};
 
 fn values_of(tiling: &AnyTiling) -> Option<(*const u8, bool)> {
     fn at<T: bytemuck::Pod>(buffer: &Buffer<T>) -> (*const u8, bool) {

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
 use girih::planner::explanation::Outcome;
+use girih::planner::progress::Progress;
 use girih::{
-    Complex, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
-    Planner, Precision, Scalar,
+    Complex, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanError,
+    PlanOptions, Planner, Precision, Scalar,
 };
 use girih_cuda_libraries::TimedOperands;
 
 use super::device::{named_rows, skip_reason};
 use super::engine::{Engine, Engines, Multiplier};
+use super::orders::KnownOrders;
 use super::request::{CaseRequest, OrderRequest};
 use super::verdict::Verdicts;
 use crate::machine::Ticks;
@@ -71,6 +73,8 @@ pub(super) struct Case<'a> {
     /// Rows of B that the tiles name, each as often as it is named.
     pub(super) named_rows: Option<u64>,
     pub(super) tile_bytes: u64,
+    /// The planner's estimate of a product on the machine that it was planned for.
+    pub(super) estimate: Option<f64>,
     pub(super) planning: Duration,
     pub(super) preparing: Duration,
     pub(super) verification: Verification,
@@ -124,6 +128,7 @@ pub(super) fn run<'a, T: DenseScalar>(
     a: &Csr<T>,
     n: usize,
     config: &GroupConfig<'a>,
+    orders: &mut KnownOrders,
     observer: &dyn Observer,
 ) -> Result<Group<'a>, MeasureError> {
     let mut group = Group { cases: Vec::new(), skipped: Vec::new(), other_load: None };
@@ -154,10 +159,8 @@ pub(super) fn run<'a, T: DenseScalar>(
         // Planned once for each team, on the threads that its products run on. The plans are equal.
         for (at, team) in config.engines.teams.iter().enumerate() {
             let hears = observer.planning(&format!("{what}: planning {request}"));
-            let start = Instant::now();
-            let planned = team.run(|| Planner::new(options.clone()).observe(&hears).plan(a));
-            let plan = match planned {
-                Ok(plan) => plan,
+            let (plan, planning) = match planned(a, &options, orders, (at, team), &*hears) {
+                Ok(planned) => planned,
                 Err(error) => {
                     if !is_unsupported(&error) {
                         let what = format!("{name} as {request}");
@@ -172,7 +175,7 @@ pub(super) fn run<'a, T: DenseScalar>(
                     break;
                 }
             };
-            let planned = (&plan, start.elapsed());
+            let planned = (&plan, planning);
             for (index, engine) in config.engines.engines.iter().enumerate() {
                 if engine.team != at
                     || !config.wants(engine, request)
@@ -209,6 +212,25 @@ pub(super) fn run<'a, T: DenseScalar>(
     )?;
     group.other_load = Ticks::others_between(before, Ticks::now());
     Ok(group)
+}
+
+/// A plan, and the time of planning, that of its order included: a fixed order is computed once.
+fn planned<T: Scalar>(
+    a: &Csr<T>,
+    options: &PlanOptions,
+    orders: &mut KnownOrders,
+    (at, team): (usize, &Team),
+    hears: &(dyn Fn(Progress) + Send + Sync),
+) -> Result<(Plan, Duration), PlanError> {
+    let fixed = options.fixed_order();
+    let known = fixed.map(|fixed| orders.order(fixed, a, (at, team), hears)).transpose()?;
+    let start = Instant::now();
+    let planner = Planner::new(options.clone());
+    let plan = team.run(|| match known {
+        Some((order, _)) => planner.observe(&|done| hears(done)).plan_reordered(a, order),
+        None => planner.observe(&|done| hears(done)).plan(a),
+    })?;
+    Ok((plan, start.elapsed() + known.map_or(Duration::ZERO, |(_, took)| took)))
 }
 
 /// The memory that the limit leaves for tiles beside B and C; or why it leaves none.
@@ -301,6 +323,11 @@ fn case<'a, T: DenseScalar>(
         tf32: engine.multiplier.rounding(plan).input_unit > 0.0,
         named_rows: device.and_then(|_| named_rows(plan)),
         tile_bytes: plan.tile_bytes(),
+        estimate: plan
+            .explanation()
+            .chosen()
+            .and_then(|chosen| chosen.cost)
+            .map(|cost| cost.seconds),
         planning,
         preparing,
         verification,

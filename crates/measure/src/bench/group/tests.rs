@@ -75,7 +75,7 @@ impl Observer for Silent {
 
     fn timed_stage(&self, _: &str) {}
 
-    fn planning(&self, _: &str) -> Box<dyn Fn(girih::planner::progress::Progress) + Send + Sync> {
+    fn planning(&self, _: &str) -> Box<dyn Fn(Progress) + Send + Sync> {
         Box::new(|_| {})
     }
 }
@@ -118,7 +118,7 @@ fn check(
         precision: Precision::default(),
         target: DeviceSpec::cpu(),
     };
-    judge(run("test", &matrix(), 5, &config, &Silent));
+    judge(run("test", &matrix(), 5, &config, &mut KnownOrders::default(), &Silent));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn orders_are_cases_of_their_own() {
     let requests = &requests[..];
     let config =
         GroupConfig { requests, engines: &engines, seconds, memory_limit, seed, precision, target };
-    let group = run("test", &matrix(), 5, &config, &Silent).unwrap();
+    let group = run("test", &matrix(), 5, &config, &mut KnownOrders::default(), &Silent).unwrap();
     let orders: Vec<&str> = group.cases.iter().map(|case| case.order.as_str()).collect();
     // So small a matrix is left as it is.
     assert_eq!(orders, ["none", "rcm", "random:3", "natural"]);

@@ -28,7 +28,10 @@ pub struct CaseReport {
     pub engine: EngineReport,
     /// Bytes of the tiles.
     pub tile_bytes: u64,
-    /// The time of planning.
+    /// What the planner estimates for a product on the machine that it was planned for; `None` if it makes no
+    /// estimate.
+    pub estimated_seconds: Option<f64>,
+    /// The time of planning, that of the order included.
     pub plan_seconds: f64,
     /// The time of preparing.
     pub prepare_seconds: f64,
@@ -122,6 +125,7 @@ impl CaseReport {
             order: case.order.clone(),
             engine: engine_report(case.engine, engines, case.way),
             tile_bytes: case.tile_bytes,
+            estimated_seconds: case.estimate,
             plan_seconds: planning,
             prepare_seconds: preparing,
             plan_products: planning / positive(median),
