@@ -73,8 +73,14 @@ impl KernelCatalog for CudaKernels {
         ALL.schedules(spec)
     }
 
-    fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
-        ALL.blocks(spec, dtype, windows, tasks)
+    fn blocks(
+        &self,
+        device: &DeviceSpec,
+        (spec, dtype): (FormatSpec, DType),
+        windows: &dyn Windows,
+        tasks: &[Task],
+    ) -> u64 {
+        ALL.blocks(device, (spec, dtype), windows, tasks)
     }
 
     fn dispatch(&self, spec: FormatSpec) -> Dispatch {
@@ -151,11 +157,18 @@ impl KernelCatalog for InPrecision {
     }
 
     /// For WCSR: small windows share a block. For 2:4: tiles of rows.
-    fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
+    fn blocks(
+        &self,
+        device: &DeviceSpec,
+        (spec, dtype): (FormatSpec, DType),
+        windows: &dyn Windows,
+        tasks: &[Task],
+    ) -> u64 {
         match spec {
             FormatSpec::Wcsr { window_rows, pad_cols } => {
                 let step = sm90_wcsr_spmm::step(dtype);
-                sm90_wcsr_spmm::blocks(windows, tasks, (window_rows, pad_cols), step)
+                let at_once = sm90_wcsr_spmm::at_once((dtype, window_rows), device.workers);
+                sm90_wcsr_spmm::blocks(windows, tasks, (window_rows, pad_cols), (step, at_once))
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
             FormatSpec::TwoFour | FormatSpec::TwoFourE4m3 { .. } => {

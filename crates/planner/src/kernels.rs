@@ -47,8 +47,14 @@ pub trait KernelCatalog: Debug + Send + Sync {
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind>;
 
     /// Blocks of threads that a schedule's tasks become for each block of columns, counted before anything
-    /// is laid out: kernels may group small tasks. O(windows + tasks).
-    fn blocks(&self, _: FormatSpec, _: DType, _: &dyn Windows, tasks: &[Task]) -> u64 {
+    /// is laid out: kernels may group small tasks, as the device has it. O(windows + tasks).
+    fn blocks(
+        &self,
+        _: &DeviceSpec,
+        _: (FormatSpec, DType),
+        _: &dyn Windows,
+        tasks: &[Task],
+    ) -> u64 {
         tasks.len() as u64
     }
 

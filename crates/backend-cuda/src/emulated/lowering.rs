@@ -211,7 +211,7 @@ fn told_is_launched_in<T: DenseScalar>(
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
             let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest.into());
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
-                let tasks = kernels.blocks(spec, T::DTYPE, tiling, tasks);
+                let tasks = kernels.blocks(&target, (spec, T::DTYPE), tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
                 let ncols = a.ncols();
                 let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };

@@ -191,7 +191,8 @@ impl Cut<'_> {
         let schedule = self.schedule(&option, windows, linear);
         // Kernels may put small windows into one block, which then begins once.
         let tasks = schedule.tasks().len() as u64;
-        let blocks = self.kernels.blocks(self.spec, self.dtype, windows, schedule.tasks());
+        let blocks =
+            self.kernels.blocks(self.device, (self.spec, self.dtype), windows, schedule.tasks());
         let config = self.config(blocks, windows);
         let apart = self.dispatched(&schedule, windows);
         let task = match apart {

@@ -102,6 +102,12 @@ impl Config {
     }
 }
 
+/// Blocks of the narrowest tiles that run at once on this number of multiprocessors.
+pub(crate) fn at_once((dtype, window_rows): (DType, usize), multiprocessors: u32) -> u64 {
+    let Configs { narrow, .. } = Configs::of(dtype, window_rows);
+    u64::from(multiprocessors) * u64::from(narrow.ctas)
+}
+
 /// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if `in_rows`.
 ///
 /// Narrow tiles take as many columns as they are faster for. More columns have the narrowest tiles whose blocks all run

@@ -43,6 +43,21 @@ fn vectors(device: &Emulated, way: Way) -> (Outcome, String) {
     )
 }
 
+/// Windows of 8 rows, more than run at once, of which blocks take several: some empty, some of one stage, some of several.
+fn segments(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(140, 300, |i, j| match i / 8 % 4 {
+        0 => false,
+        1 => (i * 11 + j) % 97 < 2,
+        2 => (i + j) % 150 == 0,
+        _ => (i * 7 + j) % 60 < 2,
+    });
+    let spec = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
+    let (b, c) = (Layout::RowMajor, Layout::RowMajor);
+    let sized =
+        Sized { spec, tiles_per_task: None, n: 36, beta: 0.0, b, c, epilogue: Finish::Nothing };
+    multiply::<f32>(device, way, &a.unwrap(), sized)
+}
+
 /// The same element by element, in bf16, with columns that fill no chunk.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     let a = matrices::where_(40, 300, |i, j| (i * 11 + j) % 97 < 2);
@@ -109,6 +124,17 @@ const FAULTS: &[Fault] = &[
     fault!("panels overlap", "sm90_wcsr_spmm/params.cuh":
         "return blockIdx.y * p.panel_tiles + " => "return blockIdx.y + ",
         panels, Outcome::Wrong | Outcome::Report(Problem::Poison { .. } | Problem::Race { .. })),
+    fault!("sums of a window are added to those of the next", "sm90_wcsr_spmm/consume.cuh":
+        "            for (u32 i = 0; i < kWindowRows / 2; ++i) sums[tile][i] = 0.0f;" =>
+        "            for (u32 i = 0; i < kWindowRows / 2; ++i) sums[tile][i] *= segment == 0 ? 0.0f : 1.0f;",
+        segments, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("every window of a task has the first one's columns", "sm90_wcsr_spmm/produce.cuh":
+        "        at.first_step += left;\n" => "",
+        segments, Outcome::Wrong | Outcome::Report(_)),
+    fault!("a task ends with its first window", "sm90_wcsr_spmm/produce.cuh":
+        "        while (left == 0 && ++segment < part.n_segments) {" =>
+        "        while (left == 0 && ++segment < 1) {",
+        segments, Outcome::Report(_)),
     fault!("a stage is read before it is full", "sm90_wcsr_spmm/consume.cuh":
         "            ring.wait_full(place);\n#pragma unroll 1" => "#pragma unroll 1",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),

@@ -6,7 +6,7 @@ use girih_formats::{Csr, DType, PAD_COL, Scalar};
 use girih_planner::schedule::{Reduction, Task};
 use half::f16;
 
-use super::choice::{choose, of_order};
+use super::choice::{at_once, choose, of_order};
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, element_grid,
     step,
@@ -83,7 +83,7 @@ pub(crate) fn device_plan<T: Scalar>(
         &a.window_ptr,
         a.window_col_idx,
         (a.window_rows, a.pad_cols),
-        step(T::DTYPE),
+        (step(T::DTYPE), at_once((T::DTYPE, a.window_rows), machine.multiprocessors)),
         tasks,
     );
     let col_idx = pack_columns(a, &work);
@@ -276,10 +276,12 @@ impl LaunchSequence for WcsrLaunches {
         let why = config.why(of, work, self.multiprocessors);
         let lowering = lowering.with("tile", shape, why);
         let (order, why) = self.order(&config, n);
-        let lowering = order
-            .explain(n, why, lowering)
-            .with("stages", config.stages_in_words(), "")
-            .with("tasks", self.n_tasks.to_string(), "small windows share a block of threads");
+        let lowering =
+            order.explain(n, why, lowering).with("stages", config.stages_in_words(), "").with(
+                "tasks",
+                self.n_tasks.to_string(),
+                "small windows share one if more than run at once",
+            );
         if self.n_splits == 0 {
             return lowering.with("reduction", "none", "no window is split");
         }

@@ -11,7 +11,7 @@ mod params;
 mod windows;
 mod work;
 
-pub(crate) use choice::{choose, has_tiles_of};
+pub(crate) use choice::{at_once, choose, has_tiles_of};
 pub(crate) use config::step;
 #[cfg(test)]
 pub(crate) use kernel::kernel;

@@ -7,7 +7,8 @@ use girih_planner::schedule::{Task as Scheduled, Windows};
 
 use super::params::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
 
-/// Steps that small windows are gathered up to: as much as hides that a block begins and ends.
+/// Steps that small windows are gathered up to where more windows than run at once share the device: as much as hides
+/// that a block begins and ends.
 const GATHERED_STEPS: u64 = 16;
 /// Rows that small windows are gathered up to: all of C's have to be written, also where windows are empty.
 /// An ordering may bring all empty rows together; a block that wrote 2048 of them took longer than all others.
@@ -39,8 +40,12 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn new(window_rows: usize) -> Self {
-        let most_segments = (GATHERED_ROWS / window_rows.max(1)).clamp(1, MAX_SEGMENTS);
+    /// A task takes no more windows than it must for all tasks to run at once. Each further segment of a task takes 1 to
+    /// 2 µs, for its sums are stored before the next one's are added up (`bench/records/windows-apart-h200.md`).
+    fn new(window_rows: usize, n_windows: usize, at_once: u64) -> Self {
+        let most = (GATHERED_ROWS / window_rows.max(1)).clamp(1, MAX_SEGMENTS);
+        let needed = (n_windows as u64).div_ceil(at_once.max(1));
+        let most_segments = usize::try_from(needed).unwrap_or(most).clamp(1, most);
         Self { most_segments, steps: 0, segments: 0 }
     }
 
@@ -58,7 +63,7 @@ impl Gathering {
 }
 
 /// Tasks that windows become, of a schedule's tasks and the windows' tiles of rows and `pad_cols` packed columns:
-/// by them [`choose`](super::choose) decides. O(windows + scheduled tasks).
+/// by them [`choose`](super::choose) decides. The device runs `at_once` blocks at once. O(windows + scheduled tasks).
 ///
 /// Exact where a step is a whole number of tiles, as in all that the planner considers by itself; else
 /// the last tile of a window counts as full, which may make a few tasks more.
@@ -66,9 +71,10 @@ pub(crate) fn blocks(
     windows: &(impl Windows + ?Sized),
     scheduled: &[Scheduled],
     (window_rows, pad_cols): (usize, usize),
-    step: usize,
+    (step, at_once): (usize, u64),
 ) -> u64 {
-    let (mut gathering, mut blocks, mut next) = (Gathering::new(window_rows), 0, 0);
+    let mut gathering = Gathering::new(window_rows, windows.n_windows(), at_once);
+    let (mut blocks, mut next) = (0, 0);
     let mut add = |tiles: u64| {
         let steps = tiles.saturating_mul(pad_cols as u64).div_ceil(step as u64);
         blocks += u64::from(gathering.begins(steps));
@@ -95,7 +101,7 @@ pub(crate) fn blocks(
 type Piece = (Segment, Range<usize>);
 
 impl Work {
-    /// Deals windows into tasks: O(windows + scheduled tasks).
+    /// Deals windows into tasks, for a device that runs `at_once` of them at once: O(windows + scheduled tasks).
     ///
     /// A window is cut where the schedule cuts it, so what is summed where follows from the plan alone;
     /// cuts are in units of `pad_cols` packed columns. Heavy tasks come first, heaviest first, so that
@@ -105,7 +111,7 @@ impl Work {
         window_ptr: &[u64],
         window_col_idx: &[u32],
         (window_rows, pad_cols): (usize, usize),
-        step: usize,
+        (step, at_once): (usize, u64),
         scheduled: &[Scheduled],
     ) -> Self {
         let mut work = Self::default();
@@ -129,7 +135,8 @@ impl Work {
             cuts.push(begin + cols);
             work.cut(window as u32, &cuts, step, &mut pieces);
         }
-        work.deal(&pieces, Gathering::new(window_rows));
+        let n_windows = window_ptr.len().saturating_sub(1);
+        work.deal(&pieces, Gathering::new(window_rows, n_windows, at_once));
         work
     }
 
@@ -213,7 +220,7 @@ mod tests {
     #[test]
     fn small_windows_share_a_task_and_large_ones_come_first() {
         let (ptr, idx) = columns(&[30, 50, 0, 17, 100, 104, 2000, 100]);
-        let work = Work::new(&ptr, &idx, (64, 8), 8, &scheduled(&[(0, 8, 0, 303)]));
+        let work = Work::new(&ptr, &idx, (64, 8), (8, 1), &scheduled(&[(0, 8, 0, 303)]));
         let order: Vec<_> = work.segments.iter().map(|s| (s.window, s.n_steps)).collect();
         let small = [(0, 4), (1, 7), (2, 0), (3, 3), (4, 13), (5, 13), (7, 13)];
         assert_eq!(order, [&[(6, 250)], &small[..]].concat());
@@ -226,11 +233,27 @@ mod tests {
     }
 
     #[test]
+    fn windows_share_a_task_only_if_they_do_not_all_run_at_once() {
+        let (ptr, idx) = columns(&[9; 100]);
+        let all = scheduled(&[(0, 100, 0, 200)]);
+        let segments = |at_once| {
+            let work = Work::new(&ptr, &idx, (16, 8), (8, at_once), &all);
+            let counted = blocks(&TilePtr::of_counts([2; 100]), &[], (16, 8), (8, at_once));
+            assert_eq!(work.tasks.len() as u64, counted);
+            work.tasks.iter().map(|task| task.n_segments).max()
+        };
+        // Two steps each: of those that must share, eight do.
+        let found = [1000, 100, 99, 50, 20, 1].map(segments);
+        assert_eq!(found, [1, 1, 2, 2, 5, 8].map(Some));
+    }
+
+    #[test]
     fn a_block_writes_no_more_of_c_than_others_however_many_windows_are_empty() {
         let (ptr, idx) = columns(&[0; 100]);
         let tasks = |window_rows| {
-            let work = Work::new(&ptr, &idx, (window_rows, 8), 8, &scheduled(&[(0, 100, 0, 0)]));
-            let counted = blocks(&TilePtr::of_counts([0; 100]), &[], (window_rows, 8), 8);
+            let all = scheduled(&[(0, 100, 0, 0)]);
+            let work = Work::new(&ptr, &idx, (window_rows, 8), (8, 1), &all);
+            let counted = blocks(&TilePtr::of_counts([0; 100]), &[], (window_rows, 8), (8, 1));
             assert_eq!(work.tasks.len() as u64, counted);
             work.tasks.iter().map(|task| task.n_segments).max()
         };
@@ -242,7 +265,7 @@ mod tests {
         let (ptr, idx) = columns(&[9, 60, 3]);
         let tasks =
             scheduled(&[(0, 1, 0, 2), (1, 2, 2, 5), (1, 2, 5, 9), (1, 2, 9, 10), (2, 3, 10, 11)]);
-        let work = Work::new(&ptr, &idx, (64, 8), 8, &tasks);
+        let work = Work::new(&ptr, &idx, (64, 8), (8, 1), &tasks);
         let parts: Vec<_> = work
             .segments
             .iter()
@@ -262,10 +285,10 @@ mod tests {
         let mut idx: Vec<u32> = (0..18).collect();
         idx.resize(48, PAD_COL);
         let work =
-            Work::new(&[0, 48], &idx, (64, 16), 8, &scheduled(&[(0, 1, 0, 2), (0, 1, 2, 3)]));
+            Work::new(&[0, 48], &idx, (64, 16), (8, 1), &scheduled(&[(0, 1, 0, 2), (0, 1, 2, 3)]));
         assert_eq!((work.spans.len(), work.spans[0].clone(), work.n_steps), (1, 0..18, 3));
         assert_eq!(work.segments[0].piece, WHOLE);
-        assert_eq!(Work::new(&[0], &[], (64, 8), 8, &[]), Work::default());
+        assert_eq!(Work::new(&[0], &[], (64, 8), (8, 1), &[]), Work::default());
     }
 
     #[test]
@@ -282,7 +305,7 @@ mod tests {
             }
             tasks.push((w as u64, w as u64 + 1, at, tiles[w + 1]));
         }
-        let work = Work::new(&ptr, &idx, (64, 8), 16, &scheduled(&tasks));
+        let work = Work::new(&ptr, &idx, (64, 8), (16, 1), &scheduled(&tasks));
         let mut spans = work.spans.clone();
         spans.sort_by_key(|span| span.start);
         let covered: Vec<usize> = spans.into_iter().flatten().collect();
