@@ -115,7 +115,9 @@ impl Choice {
             spec => spec,
         };
         match device.fit(spec, dtype, precision) {
-            Some(fit) => Some(fit.quality.mean_relative_error),
+            Some(fit) if device.kind == DeviceKind::Cpu => Some(fit.quality.mean_relative_error),
+            // Most of what estimates are off by on a GPU they share, so even a small advantage is more often true than not.
+            Some(_) => None,
             None if device.kind == DeviceKind::Cpu => Some(UNCALIBRATED),
             // Counts know nothing of what CSR was measured to lose: they flatter whatever was not.
             None if device.has_precisions(spec.kind(), dtype) && !precision.allows_tf32(dtype) => {

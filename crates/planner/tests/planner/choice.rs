@@ -5,6 +5,8 @@ use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
 use girih_planner::explanation::{Candidate, Outcome};
 use girih_planner::{DeviceSpec, Explanation, Plan, PlanError, PlanOptions, Planner, Precision};
 
+use crate::common::options;
+
 const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,
     FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
@@ -51,6 +53,26 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
         assert_eq!(plan.spec(), expected, "{}", plan.explanation().reason);
         let unsure = plan.explanation().reason.contains("off by 15 %");
         assert_eq!(unsure, expected == FormatSpec::Csr, "{}", plan.explanation().reason);
+    }
+}
+
+#[test]
+fn on_a_gpu_any_advantage_over_csr_counts() {
+    let wcsr = |window_rows| FormatSpec::Wcsr { window_rows, pad_cols: 8 };
+    let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+    for (seconds, expected) in [(0.99e-5, wcsr(16)), (1.01e-5, FormatSpec::Csr)] {
+        let times = [(FormatSpec::Csr, 1e-5), (wcsr(16), seconds), (wcsr(64), 1.0), (bcsr, 1.0)];
+        let fit = |(spec, product)| Fit {
+            spec,
+            dtype: DType::F32,
+            precision: None,
+            seconds: Terms { product, ..Terms::default() },
+            quality: Quality { mean_relative_error: 0.15, ..Quality::default() },
+        };
+        let options = options("h200", 32);
+        let target = options.target.clone().with(|device| device.fits = times.map(fit).into());
+        let plan = plan(&scattered(), options.target(target)).unwrap();
+        assert_eq!(plan.spec(), expected, "{}", plan.explanation().reason);
     }
 }
 
