@@ -18,7 +18,8 @@ pub(crate) struct Dot<V: Vector, const PREFETCHES: bool> {
 
 impl<V: Vector, const PREFETCHES: bool> RowKernel for Dot<V, PREFETCHES> {
     type Acc = V::Acc;
-    const SHORT: usize = if PREFETCHES { 0 } else { 16 };
+    // Rows of fewer than eight entries prefetch nothing.
+    const SHORT: usize = if PREFETCHES { 7 } else { 16 };
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {

@@ -73,10 +73,16 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar<Acc: RealAccumulator>>(
             I::call(
                 #[inline(always)]
                 move || {
-                    if prefetch == Prefetch::Entries {
-                        one_column::<I::Vector, T::Acc, true>(block, x, out);
-                    } else {
-                        one_column::<I::Vector, T::Acc, false>(block, x, out);
+                    // Short rows take little longer than to find out how they are stored.
+                    match (prefetch == Prefetch::Entries, out.is_overwritten()) {
+                        (true, true) => {
+                            one_column::<I::Vector, T::Acc, true>(block, x, out.overwritten());
+                        }
+                        (true, false) => one_column::<I::Vector, T::Acc, true>(block, x, out),
+                        (false, true) => {
+                            one_column::<I::Vector, T::Acc, false>(block, x, out.overwritten());
+                        }
+                        (false, false) => one_column::<I::Vector, T::Acc, false>(block, x, out),
                     }
                 },
             );

@@ -150,6 +150,18 @@ impl<A: Scalar> Output<A> {
         Self { store, store_tiles, ..self }
     }
 
+    /// The same where [`is_overwritten`](Self::is_overwritten), as a constant that the compiler sees.
+    #[inline(always)]
+    pub(crate) fn overwritten(self) -> Self {
+        Self { store: Store::Write, ..self }
+    }
+
+    /// Whether elements are written as α times the sum, and not read.
+    #[inline(always)]
+    pub(crate) fn is_overwritten(&self) -> bool {
+        matches!(self.store, Store::Write | Store::Stream)
+    }
+
     /// The same for further sums, which are added to what is there.
     pub fn resumed(self) -> Self {
         let resumed = |store| match store {
