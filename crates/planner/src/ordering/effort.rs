@@ -21,9 +21,9 @@ const STEP_SECONDS: f64 = 20e-6;
 /// Seconds of counting rows and columns for the bound, for each entry; a few passes over indices.
 const BOUND_SECONDS: f64 = 3e-9;
 
-/// Seconds of growing sampled windows, for each entry: the upper part of what a core of a Zen 3 took for 64
-/// orders of shared matrices, 11 ns in the middle; single ones took far longer.
-const SAMPLE_SECONDS: f64 = 15e-9;
+/// Seconds of sampling windows, for each entry: a core of a Zen 5 took 23 ns in the middle of 68 orders, and up to 43
+/// for nine tenths of them.
+const SAMPLE_SECONDS: f64 = 30e-9;
 
 /// Seconds of RCM for each entry and each vertex. A core of a Zen 3 took 0.32 to 2.24 times as long for 64
 /// orders, 58 of them within a factor of two.

@@ -8,6 +8,7 @@ mod coarsening;
 mod hypergraph;
 mod initial;
 mod layout;
+mod neighbours;
 mod options;
 mod packing;
 mod pairing;

@@ -2,6 +2,8 @@
 
 use girih_formats::CsrPattern;
 
+use super::neighbours::neighbours;
+
 /// Entries of a column that are looked at, those nearest to the row that a window began with: the same
 /// rows in every long column.
 const MAX_COLUMN: usize = 256;
@@ -26,10 +28,11 @@ const MANY_STEPS: usize = 1 << 22;
 ///
 /// From some rows, spread evenly over the entries, windows grow by the row that brings the fewest new
 /// columns for those it shares. A row may be in several of them, so a partition packs somewhat more, and
-/// refinement less. An earlier version of this estimate was within a factor of two of what
-/// [`window`](crate::window()) packs for 53 of 64 orders, and between 0.34 and 19 times as much for all.
+/// refinement less. It is no more than windows of neighbouring rows pack, as rows stand or sorted by length and frequent
+/// columns. It is within a factor of two of what [`window`](crate::window()) packs for all of 136 orders and heights of 35 real
+/// matrices as they come and shuffled, between 0.76 and 1.87 times as much; without the latter it is for 117, up to 5.8 times.
 ///
-/// O(nnz + ncols) time and memory. Deterministic.
+/// O(nnz + ncols + nrows · log nrows) time, O(nnz + ncols) memory. Deterministic.
 ///
 /// ```
 /// use girih_generate::block_sparse;
@@ -76,7 +79,9 @@ pub fn sampled_windows(pattern: CsrPattern<'_>, heights: &[usize]) -> Option<Vec
             break;
         }
     }
-    Some(sums.iter().map(Sum::share).collect())
+    let least = neighbours(pattern, &col_ptr, heights);
+    let shares = sums.iter().zip(least);
+    Some(shares.map(|(sum, least)| sum.share().min(least as f64 / nnz as f64)).collect())
 }
 
 /// What windows of one height came to.
