@@ -1,6 +1,7 @@
 //! Plans: how they are chosen, cut, ordered and explained. Their files have a program of their own, which counts what is
 //! allocated.
 
+mod advantage;
 mod balance;
 mod choice;
 mod common;
