@@ -18,24 +18,28 @@ struct Load;
 
 template <>
 struct Load<16> {
+    using Loaded = ptx::Vector16;
     static __device__ __forceinline__ ptx::Vector16 load_if(bool wanted, const void* at) {
         return ptx::load_constant_if(wanted, at);
     }
 };
 template <>
 struct Load<8> {
+    using Loaded = ptx::Words2;
     static __device__ __forceinline__ ptx::Words2 load_if(bool wanted, const void* at) {
         return ptx::load_constant_64_if(wanted, at);
     }
 };
 template <>
 struct Load<4> {
+    using Loaded = ptx::Word;
     static __device__ __forceinline__ ptx::Word load_if(bool wanted, const void* at) {
         return ptx::load_constant_32_if(wanted, at);
     }
 };
 template <>
 struct Load<2> {
+    using Loaded = u16;
     static __device__ __forceinline__ u16 load_if(bool wanted, const void* at) {
         return ptx::load_constant_16_if(wanted, at);
     }
@@ -97,11 +101,11 @@ struct Runs {
 
         __device__ __forceinline__ Columns(u64 tile, u32 lane, u64 n, u64)
             : offset(first(tile, lane, n)), loads(Runs::loads(tile, lane, n)) {}
-        __device__ __forceinline__ auto load(const Stored* row, u32 i) const {
-            return Load<BYTES>::load_if(is_wanted(i, loads), row + offset + i * kStep);
+        __device__ __forceinline__ auto load(bool wanted, const Stored* row, u32 i) const {
+            return Load<BYTES>::load_if(wanted && is_wanted(i, loads), row + offset + i * kStep);
         }
     };
-    using Loaded = decltype(Load<BYTES>::load_if(true, nullptr));
+    using Loaded = typename Load<BYTES>::Loaded;
 };
 
 // Rows of B that begin on 16 bytes are read in vectors, on 8 in two words of 4 bytes, on 4 in words. Larger values are
@@ -134,8 +138,8 @@ struct Elements : Runs<sizeof(Stored), LANES, COLUMNS> {
 #pragma unroll
             for (u32 i = 0; i < COLUMNS; ++i) offset[i] = Base::column(tile, lane, i) * stride;
         }
-        __device__ __forceinline__ auto load(const Stored* row, u32 i) const {
-            return Load<sizeof(Stored)>::load_if(i < loads, row + offset[i]);
+        __device__ __forceinline__ auto load(bool wanted, const Stored* row, u32 i) const {
+            return Load<sizeof(Stored)>::load_if(wanted && i < loads, row + offset[i]);
         }
     };
 };
@@ -155,7 +159,7 @@ __device__ __forceinline__ void multiply_entries(const Params& p, const Entry* e
             const Stored* row = static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
             a[u] = entry.value;
 #pragma unroll
-            for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(row, i);
+            for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(true, row, i);
         }
     }
 #pragma unroll

@@ -43,6 +43,12 @@ fn column(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, Sized { n: 1, ..SIZED })
 }
 
+/// A single column; a long row is the last.
+fn last_row(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(5, 530, |i, j| i == 4 || i == j).unwrap();
+    multiply::<f32>(device, way, &a, Sized { n: 1, ..SIZED })
+}
+
 /// Short rows, several to a warp, some of them empty and one of them in pieces; a vector of columns to a
 /// lane.
 fn runs(device: &Emulated, way: Way) -> (Outcome, String) {
@@ -156,16 +162,23 @@ pub(in crate::kernels) fn all_lengths() -> Csr<f64> {
 
 const FAULTS: &[Fault] = &[
     fault!("entries are read before they are staged", "csr_spmm/items.cuh":
-        "            chunk[in_team] = next;\n            __syncwarp();" =>
-        "            chunk[in_team] = next;",
+        "        chunk[in_team] = next;\n        __syncwarp();" =>
+        "        chunk[in_team] = next;",
         vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("entries are staged before all have read the last", "csr_spmm/items.cuh":
-        "step, left - e, columns, sum);\n            }\n            __syncwarp();" =>
-        "step, left - e, columns, sum);\n            }",
+        "step, left - e, columns, sum);\n        }\n        __syncwarp();" =>
+        "step, left - e, columns, sum);\n        }",
         vectors, Outcome::Report(Problem::Race { .. })),
     fault!("entries beyond the row are read", "csr_spmm/items.cuh":
         "if (ahead < item.length) next =" => "next =",
         vectors, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("entries beyond the last are read by lanes themselves", "csr_spmm/items.cuh":
+        "load_constant_32_if(u * step < left, p.col_idx" => "load_constant_32_if(true, p.col_idx",
+        last_row, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("lanes leave out what is less than they wait for at a time", "csr_spmm/items.cuh":
+        "for (u32 first = group; first < item.length; first += kUnroll * step) {" =>
+        "for (u32 first = group; first + kUnroll * step < item.length; first += kUnroll * step) {",
+        column, Outcome::Wrong),
     fault!("columns of B beyond the last are read", "csr_spmm/access.cuh":
         "i < loads, row + offset[i]" => "true, row + offset[i]",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),

@@ -79,11 +79,78 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
     }
 }
 
+// Adds the products of a group's entries of an item, which lie `step` apart. Each lane reads them itself, and waits for
+// several rows of B at a time. Nothing is branched around, so that all loads are under way before the first is waited for.
+template <class Access>
+__device__ __forceinline__ void multiply_apart(const Params& p, const Item& item, u32 group, u32 step,
+                                               const typename Access::Columns& columns,
+                                               Acc (&sum)[Access::kColumns]) {
+    constexpr u32 kUnroll = Access::kUnroll;
+    for (u32 first = group; first < item.length; first += kUnroll * step) {
+        const u32 left = item.length - first;
+        u32 col[kUnroll];
+        typename Load<sizeof(Stored)>::Loaded value[kUnroll];
+        typename Access::Loaded b[kUnroll][Access::kLoads];
+#pragma unroll
+        for (u32 u = 0; u < kUnroll; ++u) {
+            const u64 at = item.begin + first + u * step;
+            col[u] = ptx::load_constant_32_if(u * step < left, p.col_idx + at).word[0];
+            value[u] = Load<sizeof(Stored)>::load_if(u * step < left, static_cast<const Stored*>(p.values) + at);
+        }
+#pragma unroll
+        for (u32 u = 0; u < kUnroll; ++u) {
+            const Stored* const row = static_cast<const Stored*>(p.b) + col[u] * p.b_row_stride;
+#pragma unroll
+            for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(u * step < left, row, i);
+        }
+#pragma unroll
+        for (u32 u = 0; u < kUnroll; ++u) {
+            if (u * step < left) {
+                const Acc a = signed_value(alpha_of(p), widen_of(value[u], 0));
+#pragma unroll
+                for (u32 i = 0; i < Access::kColumns; ++i) {
+                    const Acc wide = widen_of(b[u][i / Access::kPerLoad], i % Access::kPerLoad);
+                    sum[i] = add_product(a, wide, sum[i]);
+                }
+            }
+        }
+    }
+}
+
+// Adds the products of a group's entries of a team's item, `longest` of the warp's. As many as the team has lanes are
+// staged at a time.
+template <class Access>
+__device__ __forceinline__ void multiply_staged(const Params& p, const Item& item, u32 longest, u32 team, u32 in_team,
+                                                Entry* chunk, const typename Access::Columns& columns,
+                                                Acc (&sum)[Access::kColumns]) {
+    constexpr u32 kUnroll = Access::kUnroll;
+    const u32 step = team / Access::kLanes;
+    Entry next = {};
+    if (in_team < item.length) next = load_entry(p, item.begin + in_team);
+    for (u32 done = 0; done < longest; done += team) {
+        // Of a team that has finished, nothing is left.
+        const u32 left = done < item.length ? min(team, item.length - done) : 0;
+        chunk[in_team] = next;
+        __syncwarp();
+        const u64 ahead = u64(done) + team + in_team;
+        if (ahead < item.length) next = load_entry(p, item.begin + ahead);
+        u32 e = in_team / Access::kLanes;
+        for (; e + (kUnroll - 1) * step < left; e += kUnroll * step) {
+            multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, columns, sum);
+        }
+        if (e < left) {
+            multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, columns, sum);
+        }
+        __syncwarp();
+    }
+}
+
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
     using Access = Accessor<LANES, COLUMNS>;
-    constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = LANES * COLUMNS;
+    // Whether a group has fewer of the entries that a warp stages than a lane can wait for at a time.
+    constexpr bool kReadsApart = LANES < Access::kUnroll;
     if (is_of_empty_rows(p)) {
         wait_for_b();
         return store_empty_rows<Access, LANES, COLUMNS>(p);
@@ -93,13 +160,14 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
     const u32 warp = threadIdx.x / kWarpSize;
     const auto [item, team, is_item, entries] = load_share(p, warp, lane);
     const u32 in_team = lane & (team - 1);
-    const u32 step = team / LANES;
     const u32 group = in_team / LANES;
     const u32 across = in_team % LANES;
-    // Teams of a warp go through their items in step, so that the whole warp can be synchronized.
+    // Teams of a warp that stage entries go through their items in step, so that the whole warp can be synchronized.
     u32 longest = item.length;
-    for (u32 s = team; s < kWarpSize; s *= 2) {
-        longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
+    if constexpr (!kReadsApart) {
+        for (u32 s = team; s < kWarpSize; s *= 2) {
+            longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
+        }
     }
     Entry* const chunk = staging.entries[warp] + (lane - in_team);
     wait_for_b();
@@ -108,23 +176,10 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
         const typename Access::Columns columns(tile, across, p.n, p.b_col_stride);
         Acc sum[COLUMNS];
         clear(sum);
-        Entry next = {};
-        if (in_team < item.length) next = load_entry(p, item.begin + in_team);
-        for (u32 done = 0; done < longest; done += team) {
-            // Of a team that has finished, nothing is left.
-            const u32 left = done < item.length ? min(team, item.length - done) : 0;
-            chunk[in_team] = next;
-            __syncwarp();
-            const u64 ahead = u64(done) + team + in_team;
-            if (ahead < item.length) next = load_entry(p, item.begin + ahead);
-            u32 e = group;
-            for (; e + (kUnroll - 1) * step < left; e += kUnroll * step) {
-                multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, columns, sum);
-            }
-            if (e < left) {
-                multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, columns, sum);
-            }
-            __syncwarp();
+        if constexpr (kReadsApart) {
+            multiply_apart<Access>(p, item, group, team / LANES, columns, sum);
+        } else {
+            multiply_staged<Access>(p, item, longest, team, in_team, chunk, columns, sum);
         }
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll

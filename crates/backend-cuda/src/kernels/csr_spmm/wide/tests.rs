@@ -8,6 +8,7 @@ const H200: u32 = 132;
 /// (rows, entries, longest row, entries of heavy rows) of matrices that were counted.
 const WAVE: (u64, u64, u64, u64) = (156_317, 2_118_662, 44, 6000);
 const BCSSTK33: (u64, u64, u64, u64) = (8738, 591_904, 141, 700);
+const SHELL: (u64, u64, u64, u64) = (4704, 104_756, 42, 0);
 const VIBROBOX: (u64, u64, u64, u64) = (12_328, 330_250, 120, 51_000);
 const GNUTELLA: (u64, u64, u64, u64) = (62_586, 147_892, 78, 6200);
 const PRUNED: (u64, u64, u64, u64) = (256, 117_964, 647, 0);
@@ -43,6 +44,8 @@ fn meshes_have_a_warp_to_a_row_and_up_to_four_rows_in_turn() {
 fn warps_that_would_be_idle_share_a_row() {
     assert_eq!(teams(BCSSTK33, 8).unwrap(), "2/16 x4, 8 warps, 1 turns, panels of 1");
     assert_eq!(teams(BCSSTK33, 16).unwrap(), "4/16 x4, 8 warps, 1 turns, panels of 1");
+    // As many groups of lanes as make hardly more warps than the device has at a time are too many.
+    assert_eq!(teams(SHELL, 24).unwrap(), "8/16 x4, 8 warps, 1 turns, panels of 1");
     assert_eq!(teams(PRUNED, 512).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
     assert_eq!(teams(PRUNED, 128).unwrap(), "8/32 x8, 8 warps, 1 turns, panels of 1");
 }
