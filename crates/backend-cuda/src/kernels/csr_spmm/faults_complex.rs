@@ -97,7 +97,7 @@ const FAULTS: &[Fault] = &[
     fault!("an element's imaginary part is its real one", "shared/values.cuh":
         "__uint_as_float(static_cast<u32>(bits >> 32))" =>
         "__uint_as_float(static_cast<u32>(bits))",
-        elements, Outcome::Wrong),
+        vectors, Outcome::Wrong),
     fault!("groups of lanes add up real parts alone", "shared/values.cuh":
         "shuffle_xor(x.im, bits)" => "x.im",
         vectors, Outcome::Wrong),

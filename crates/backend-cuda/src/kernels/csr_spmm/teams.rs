@@ -126,7 +126,7 @@ impl CsrTeams {
     pub(crate) fn shared_bytes(&self, dtype: DType) -> u32 {
         // A column and a value in the accumulation type, aligned to that.
         let entry = 2 * dtype.accumulator().size() as u32;
-        self.warps * WARP * entries_of_lane(self.lanes) * entry
+        self.warps * WARP * entries_of_lane(self.lanes, dtype) * entry
     }
 
     /// Rows of a block.
@@ -141,12 +141,13 @@ impl CsrTeams {
     }
 }
 
-/// Entries that a lane stages at a time: `kEach` in `rows.cuh`.
-const fn entries_of_lane(lanes: u32) -> u32 {
+/// Entries that a block stages for each lane at a time: `kStaged` in `rows.cuh`.
+fn entries_of_lane(lanes: u32, dtype: DType) -> u32 {
     match lanes {
         8.. => 1,
+        2 if dtype == DType::F32 => 0,
         2.. => 2,
-        _ => 4,
+        _ => 0,
     }
 }
 
@@ -215,8 +216,12 @@ mod tests {
             assert!(!wrong.is_valid(), "{wrong}");
         }
         assert_eq!(teams.shared_bytes(DType::F32), 16 * 32 * 8);
-        assert_eq!(CsrTeams { lanes: 4, ..teams }.shared_bytes(DType::F64), 16 * 32 * 2 * 16);
-        assert_eq!(CsrTeams { lanes: 1, ..teams }.shared_bytes(DType::F32), 16 * 32 * 4 * 8);
+        let shared = |lanes, dtype| CsrTeams { lanes, ..teams }.shared_bytes(dtype);
+        assert_eq!([1, 2, 4].map(|lanes| shared(lanes, DType::F32)), [0, 0, 16 * 32 * 2 * 8]);
+        assert_eq!(
+            [1, 2, 4].map(|lanes| shared(lanes, DType::F64)),
+            [0, 1, 1].map(|on| on * 16 * 32 * 2 * 16)
+        );
         let complex = [DType::C32, DType::C64].map(|dtype| teams.shared_bytes(dtype));
         assert_eq!(complex, [16 * 32 * 16, 16 * 32 * 32]);
         assert_eq!(teams.rows_of_block(), 16 * 4 * 9);
