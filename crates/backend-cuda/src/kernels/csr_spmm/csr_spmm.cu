@@ -96,7 +96,8 @@ constexpr u32 kBlocksOfRows =
     : (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || kAggregates || sizeof(Stored) == 8)) ||
             (Access::kLanes < 8 && (sizeof(Stored) == 2 || sizeof(Stored) == 16)) ||
             (kHasEpilogue && sizeof(Stored) == 8) ||
-            ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2)
+            ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2) ||
+            (kIsGreatest && Access::kLanes == 2 && sizeof(Stored) == 4)
         ? 1
         : 2;
 
