@@ -7,9 +7,9 @@ use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{Activation, Aggregation, BackendError, DenseScalar};
 use girih_formats::{DType, Scalar};
 
-use super::on_device::CudaPrepared;
 #[cfg(doc)]
-use super::product::DeviceProduct;
+use super::device_product::DeviceProduct;
+use super::on_device::CudaPrepared;
 use super::product::Product;
 use super::total::Total;
 #[cfg(doc)]

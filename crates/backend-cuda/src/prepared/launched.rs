@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
+use super::device_product::DeviceProduct;
 use super::lowering::Outline;
-use super::product::DeviceProduct;
 use super::refresh::Refresh;
 use super::total::{Later, Total};
 use super::upload::upload;

@@ -1,19 +1,21 @@
 //! Plans made ready: what each format uploads and launches ([`launch`](crate::launch), pure), and a plan on a device.
 
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
+mod device_product;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod enqueue;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 pub(crate) mod host;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod launched;
 pub(crate) mod lowering;
+#[expect(unsafe_code, reason = "a kernel is launched on raw device memory")]
+mod new_values;
 mod on_device;
 mod on_host;
 mod packed_b;
 pub(crate) mod panels;
-#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod product;
-#[expect(unsafe_code, reason = "a kernel is launched on raw device memory")]
 mod refresh;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod sampled;
@@ -36,9 +38,9 @@ use crate::kernels::{
 };
 use crate::launch::{DevicePlan, Machine};
 
+pub use device_product::DeviceProduct;
 pub(crate) use launched::Launched;
 pub use on_device::{CudaPrepared, OperandRows};
-pub use product::DeviceProduct;
 pub use sampled::CudaSddmm;
 pub use sddmm_layout::SddmmLayout;
 pub(crate) use source::Source;

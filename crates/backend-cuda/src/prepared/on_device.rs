@@ -7,10 +7,11 @@ use cudarc::driver::CudaStream;
 use girih_backend::{Aggregation, BackendError, DenseScalar, ProductShape};
 use girih_formats::{Complex, ComplexScalar, DType, Real, Scalar};
 
+use super::device_product::DeviceProduct;
 use super::host::HostOperands;
 use super::launched::Launched;
 use super::panels::panels;
-use super::product::{DeviceProduct, Product};
+use super::product::Product;
 use super::source::Source;
 use super::total::Total;
 use crate::device::Gpu;
