@@ -25,13 +25,13 @@ const BOUND_SECONDS: f64 = 3e-9;
 /// for nine tenths of them.
 const SAMPLE_SECONDS: f64 = 30e-9;
 
-/// Seconds of RCM for each entry and each vertex. A core of a Zen 3 took 0.32 to 2.24 times as long for 64
-/// orders, 58 of them within a factor of two.
-const RCM_SECONDS: (f64, f64) = (40e-9, 150e-9);
+/// Seconds of RCM for each entry and each vertex. Two cores of a Zen 5 took 0.18 to 2.5 times as long for 70 orders, 53 of
+/// them within a factor of two. Symmetric patterns with many entries to a row take least.
+const RCM_SECONDS: (f64, f64) = (12e-9, 80e-9);
 
-/// Seconds of a window ordering for each entry and each row. A core of a Zen 3 took 0.26 to 3.06 times as
-/// long for 31 matrices, 23 of them within a factor of two.
-const WINDOW_SECONDS: (f64, f64) = (4e-6, 25e-6);
+/// Seconds of a window ordering for each entry and each row. Two cores of a Zen 5 took 0.12 to 1.8 times as long for 70
+/// orders, 54 of them within a factor of two.
+const WINDOW_SECONDS: (f64, f64) = (1.1e-6, 12e-6);
 
 /// Seconds of pricing an order for each entry: the footprint, sampled, and windows of 16 rows; a format
 /// more takes a [count](crate::choice) more.

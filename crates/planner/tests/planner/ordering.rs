@@ -98,7 +98,7 @@ fn what_is_left_after_an_order_is_for_formats() {
         outcomes.filter(is_left_out).count()
     };
     let rcm = Reorder::By(Method::Rcm);
-    let some = Some(0.004);
+    let some = Some(0.003);
     assert_eq!(left_out(Reorder::None, some), 0);
     assert!(left_out(rcm, some) > 4);
     assert_eq!(left_out(rcm, Some(0.1)), 0);
