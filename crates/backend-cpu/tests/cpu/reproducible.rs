@@ -255,6 +255,39 @@ fn sorting_rows_changes_no_bit() {
     sorted_rows_agree::<bf16>();
 }
 
+/// Runs of many rows of two to four entries have code of their own, where a single column is overwritten.
+fn many_short_rows_agree<T: DenseScalar + Real>() {
+    let lens = |row: u64| [2, 3, 1, 4, 2, 5, 3][row as usize % 7];
+    let row_ptr: Vec<u64> = (0..=4000).map(|rows| (0..rows).map(lens).sum()).collect();
+    let cols =
+        (0..4000).flat_map(|row| (0..lens(row)).map(move |i| ((row * 11) % 90 + 100 * i) as u32));
+    let cols: Vec<u32> = cols.collect();
+    let value = |i| T::from_f64((i % 53) as f64 / 8.0 - 3.0);
+    let values: Vec<T> = (0..cols.len()).map(value).collect();
+    let a = Csr::try_new(4000, 500, row_ptr, cols, values).unwrap();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let b = b::<T>(a.ncols(), 1, false);
+    for isa in Isa::ALL {
+        let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+        let product = |n| {
+            let prepared = backend.prepare(&csr_plan(&a, &layout, n)).unwrap();
+            let mut c = Array2::from_elem((a.nrows(), 1), T::Acc::ONE);
+            let into = T::erase_acc_mut(c.view_mut());
+            prepared.execute(1.25, T::erase(b.view()), 0.0, into).unwrap();
+            bits::<T>(&c)
+        };
+        let (sorted, direct) = (product(1), product(256));
+        assert!(sorted == direct, "{isa}");
+    }
+}
+
+#[test]
+fn many_short_rows_by_one_column_have_the_same_bits() {
+    many_short_rows_agree::<f32>();
+    many_short_rows_agree::<f64>();
+    many_short_rows_agree::<f16>();
+}
+
 fn csr_plan<T: DenseScalar + Real>(a: &Csr<T>, layout: &RowLayout, n: usize) -> Plan {
     let options = PlanOptions::new(n).format(FormatSpec::Csr);
     Planner::new(options).plan_ordered(a, layout).unwrap()
