@@ -69,6 +69,7 @@ pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod sampled;
 pub(crate) mod sorted;
+mod sorted_column;
 pub(crate) mod store;
 pub(crate) mod strip;
 mod sum;
