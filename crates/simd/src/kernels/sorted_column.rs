@@ -10,8 +10,9 @@ use super::sum::Entries;
 use crate::isa::{Compile, Vector, VectorsFor, Widen};
 use crate::operands::Output;
 
-/// Rows of a run, on average or at the least, that are many; and the most entries of a short row.
+/// A run of as many rows is one of many.
 const MANY: usize = 32;
+/// The most entries of a short row.
 const FEW_ENTRIES: usize = 4;
 
 impl Run {

@@ -13,9 +13,9 @@
 // Rows without entries are no items. They come last, several to a warp, which only stores.
 //
 // A team multiplies the entries of an item by a tile of B's columns. LANES of its lanes lie across the tile; where
-// the tile is narrow, the team's other lanes take other entries, and their sums are added at the end. Where more than
-// eight lanes lie across, the team stages as many entries as it has lanes in shared memory; up to eight read each entry
-// themselves. All sums are added in an order that the items alone decide.
+// the tile is narrow, the team's other lanes take other entries, and their sums are added at the end. Up to
+// eight lanes across read each entry themselves. More stage entries for each other in shared memory, as many as the team has
+// lanes; so do those that wait for one row of B at a time. All sums are added in an order that the items alone decide.
 //
 // Where rows are short and the tile is as wide as a warp, a warp takes several of the rest.
 //

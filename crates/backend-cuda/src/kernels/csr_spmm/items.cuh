@@ -149,7 +149,8 @@ template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
     using Access = Accessor<LANES, COLUMNS>;
     constexpr u64 kTile = LANES * COLUMNS;
-    // Eight lanes read an entry from one place at a time. Where there are more, staging entries takes less time.
+    // Up to eight lanes read an entry from one place at once. Where there are more, or a lane waits for one row of B at a
+    // time, staging entries takes less time.
     constexpr bool kReadsApart = LANES <= 8 && Access::kUnroll > 1;
     if (is_of_empty_rows(p)) {
         wait_for_b();
