@@ -80,30 +80,36 @@ constexpr u32 kBlocksOfItems = kInParts && COLUMNS > kVector     ? (sizeof(Store
         }                                                                           \
     }
 
-// Threads of a block at most, by the vectors of rows of B that a lane waits for at a time; half as many in parts of
-// vectors. And blocks of a multiprocessor that there are registers for then.
-template <u32 LOADS>
-constexpr u32 kThreadsOfRows = LOADS > 4 || kInParts ? 256 : 512;
+// Threads of a block at most: half as many for few lanes across a tile, for many vectors of rows of B that a lane waits for
+// at a time, and in parts of vectors. And blocks of a multiprocessor that there are registers for then.
+template <class Access, u32 LOADS>
+constexpr u32 kThreadsOfRows = LOADS > 4 || Access::kLanes < 8 || kInParts ? 256 : 512;
 template <class Access>
 constexpr u32 kBlocksInParts =
     Access::kColumns >= kVector && Access::kBytes == 2                           ? 2
     : Access::kColumns >= kVector && sizeof(Stored) == 2 && Access::kBytes < 8   ? 3
     : Access::kLanes < 8 || kHasEpilogue || kAggregates || kIsComplex            ? 3
                                                                                  : 4;
+template <class Access>
+constexpr u32 kBlocksOfFewLanes =
+    (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || kAggregates || sizeof(Stored) == 8)) ||
+            sizeof(Stored) == 2 || sizeof(Stored) == 16 || (kHasEpilogue && sizeof(Stored) == 8) ||
+            (kIsGreatest && Access::kLanes == 2 && sizeof(Stored) == 4)
+        ? 2
+    : Access::kLanes > 1 && sizeof(Stored) == 8 && !kIsComplex ? 3
+                                                : 4;
 template <class Access, u32 LOADS>
 constexpr u32 kBlocksOfRows =
-    kInParts ? kBlocksInParts<Access>
-    : (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || kAggregates || sizeof(Stored) == 8)) ||
-            (Access::kLanes < 8 && (sizeof(Stored) == 2 || sizeof(Stored) == 16)) ||
-            (kHasEpilogue && sizeof(Stored) == 8) ||
-            ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2) ||
-            (kIsGreatest && Access::kLanes == 2 && sizeof(Stored) == 4)
+    kInParts             ? kBlocksInParts<Access>
+    : Access::kLanes < 8 ? kBlocksOfFewLanes<Access>
+    : (kHasEpilogue && sizeof(Stored) == 8) ||
+            ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2)
         ? 1
         : 2;
 
 #define CSR_SPMM_ROWS_OF(NAME, ACCESS, LANES, DEPTH, COLUMNS, LOADS)                \
-    ENTRY_POINT(csr_spmm_##NAME, kThreadsOfRows<LOADS>,                             \
-                kBlocksOfRows<ACCESS<LANES, COLUMNS>, LOADS>)                       \
+    ENTRY_POINT(csr_spmm_##NAME, (kThreadsOfRows<ACCESS<LANES, COLUMNS>, LOADS>),   \
+                (kBlocksOfRows<ACCESS<LANES, COLUMNS>, LOADS>))                     \
     (const __grid_constant__ Params p) {                                            \
         extern __shared__ ptx::Vector16 dynamic[];                                  \
         multiply_rows<ACCESS, LANES, DEPTH, COLUMNS>(p, reinterpret_cast<Entry*>(dynamic)); \

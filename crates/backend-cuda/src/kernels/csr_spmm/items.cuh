@@ -149,9 +149,7 @@ template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
     using Access = Accessor<LANES, COLUMNS>;
     constexpr u64 kTile = LANES * COLUMNS;
-    // Up to eight lanes read an entry from one place at once. Where there are more, or a lane waits for one row of B at a
-    // time, staging entries takes less time.
-    constexpr bool kReadsApart = LANES <= 8 && Access::kUnroll > 1;
+    constexpr bool kReadsApart = LANES <= Access::kMostApart;
     if (is_of_empty_rows(p)) {
         wait_for_b();
         return store_empty_rows<Access, LANES, COLUMNS>(p);

@@ -6,10 +6,10 @@
 #include "csr_spmm/store.cuh"
 
 // Whether the lanes of a group all read its entries, which then stay in registers. Others stage them for each other. On an
-// H200, staging takes 1.05 times as long with two lanes in f32, and in 16 bits 0.93 times with two and 0.88 with four. In
-// f64 it takes 1.2 times as long with two and four lanes, but without it registers are spilled.
+// H200, staging takes 1.05 times as long with two lanes in f32, and in 16 bits 0.93 times with two and 0.88 with four.
 template <u32 LANES>
-constexpr bool kReadsEntries = LANES == 1 || (LANES == 2 && sizeof(Stored) == 4);
+constexpr bool kReadsEntries =
+    LANES == 1 || (LANES == 2 && sizeof(Stored) == 4) || (LANES < 8 && sizeof(Stored) == 8 && !kIsComplex);
 
 // Where the entries of a row are.
 struct Run {

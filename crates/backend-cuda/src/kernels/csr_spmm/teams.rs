@@ -14,9 +14,10 @@ pub(super) const DEEP: u32 = 8;
 /// The fewest vectors across a tile of a wide product: 128 bytes of a row of B.
 const NARROWEST: u32 = 8;
 
-/// The most warps of a block, by the kernel's registers: those of the vectors that a lane waits for at a time.
-pub(super) const fn most_warps(depth: u32, vectors: u32) -> u32 {
-    if depth * vectors > SHALLOW { 8 } else { 16 }
+/// The most warps of a block, by the kernel's registers: those of the vectors that a lane waits for at a time, and of the
+/// entries that few lanes across a tile read themselves.
+pub(super) const fn most_warps(lanes: u32, depth: u32, vectors: u32) -> u32 {
+    if lanes < 8 || depth * vectors > SHALLOW { 8 } else { 16 }
 }
 
 /// Teams of lanes that take rows one after the other, times tiles of columns.
@@ -33,7 +34,7 @@ pub struct CsrTeams {
     pub depth: u32,
     /// Vectors of 16 bytes of a row of B that a lane holds: 1, or with 32 lanes and depth 4 also 2.
     pub vectors: u32,
-    /// Warps of a block, up to 16 (of depth 8 or two vectors up to 8). Their teams have neighbouring rows.
+    /// Warps of a block, up to 16 (of fewer than 8 lanes, depth 8 or two vectors up to 8). Their teams have neighbouring rows.
     pub warps: u32,
     /// Rows that a team takes one after the other, at least 1.
     pub turns: u32,
@@ -88,7 +89,7 @@ impl CsrTeams {
             && power(team, lanes..=WARP)
             && (depth == SHALLOW || depth == DEEP && lanes >= 8)
             && (vectors == 1 || vectors == 2 && (lanes, depth) == (WARP, SHALLOW))
-            && (1..=most_warps(depth, vectors)).contains(&warps)
+            && (1..=most_warps(lanes, depth, vectors)).contains(&warps)
             && turns >= 1
             && panel_tiles >= 1
     }
@@ -117,7 +118,7 @@ impl CsrTeams {
         let groups = (self.team / self.lanes).min(WARP / lanes);
         let vectors = if across > WARP { 2 } else { 1 };
         let depth = if vectors == 2 { SHALLOW } else { self.depth };
-        let warps = self.warps.min(most_warps(depth, vectors));
+        let warps = self.warps.min(most_warps(lanes, depth, vectors));
         let panel_tiles = order.panel_tiles;
         Self { lanes, team: lanes * groups, depth, vectors, warps, panel_tiles, ..self }
     }
@@ -146,6 +147,7 @@ fn entries_of_lane(lanes: u32, dtype: DType) -> u32 {
     match lanes {
         8.. => 1,
         2 if dtype == DType::F32 => 0,
+        2.. if dtype == DType::F64 => 0,
         2.. => 2,
         _ => 0,
     }
@@ -203,6 +205,7 @@ mod tests {
             CsrTeams { depth: 5, ..teams },
             CsrTeams { depth: 8, ..teams },
             CsrTeams { lanes: 4, depth: 8, warps: 1, ..teams },
+            CsrTeams { lanes: 4, warps: 9, ..teams },
             CsrTeams { vectors: 0, ..teams },
             CsrTeams { vectors: 2, warps: 8, ..teams },
             CsrTeams { vectors: 3, ..wide },
@@ -218,10 +221,7 @@ mod tests {
         assert_eq!(teams.shared_bytes(DType::F32), 16 * 32 * 8);
         let shared = |lanes, dtype| CsrTeams { lanes, ..teams }.shared_bytes(dtype);
         assert_eq!([1, 2, 4].map(|lanes| shared(lanes, DType::F32)), [0, 0, 16 * 32 * 2 * 8]);
-        assert_eq!(
-            [1, 2, 4].map(|lanes| shared(lanes, DType::F64)),
-            [0, 1, 1].map(|on| on * 16 * 32 * 2 * 16)
-        );
+        assert_eq!([1, 2, 4, 8].map(|lanes| shared(lanes, DType::F64)), [0, 0, 0, 16 * 32 * 16]);
         let complex = [DType::C32, DType::C64].map(|dtype| teams.shared_bytes(dtype));
         assert_eq!(complex, [16 * 32 * 16, 16 * 32 * 32]);
         assert_eq!(teams.rows_of_block(), 16 * 4 * 9);

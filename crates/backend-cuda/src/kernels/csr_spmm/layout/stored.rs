@@ -82,7 +82,7 @@ impl Layout {
             return self;
         }
         let panel = Panel { tiles: self.panel.tiles.saturating_mul(self.vectors), ..self.panel };
-        let warps = teams.warps.min(most_warps(DEEP, 1));
+        let warps = teams.warps.min(most_warps(teams.lanes, DEEP, 1));
         let teams = CsrTeams { vectors: 1, warps, panel_tiles: panel.tiles, ..teams };
         Self { vectors: 1, way: Way::Rows(teams), panel, ..self }
     }

@@ -193,7 +193,7 @@ impl Wide {
             && statistics.mean() >= IN_PAIRS
             && is_enough(statistics, halved, ENOUGH, warps);
         let vectors = if in_pairs { 2 } else { 1 };
-        let warps = BLOCK_WARPS.min(most_warps(depth, vectors));
+        let warps = BLOCK_WARPS.min(most_warps(lanes, depth, vectors));
         CsrTeams { lanes, team, depth, vectors, warps, turns, panel_tiles: 1 }
     }
 
