@@ -7,9 +7,9 @@ use crate::device::DeviceKind;
 use crate::explanation::Seconds;
 use crate::options::PlanOptions;
 
-/// Products whose time a search may take, by estimate, without a saving in sight: half of the fifty that a
-/// search which finds nothing may take, since estimates of its time are rough.
-const FREE_PRODUCTS: f64 = 25.0;
+/// Products whose time a search may take, by estimate, without a saving in sight, of the fifty that a
+/// search which finds nothing may take: estimates of its time and of products are rough.
+const FREE_PRODUCTS: f64 = 40.0;
 
 /// Products that a plan with ordered rows is made for: what an order is predicted to save in as many has
 /// to cover computing it.
@@ -21,9 +21,9 @@ const STEP_SECONDS: f64 = 20e-6;
 /// Seconds of counting rows and columns for the bound, for each entry; a few passes over indices.
 const BOUND_SECONDS: f64 = 3e-9;
 
-/// Seconds of sampling windows, for each entry: a core of a Zen 5 took 23 ns in the middle of 68 orders, and up to 43
-/// for nine tenths of them.
-const SAMPLE_SECONDS: f64 = 30e-9;
+/// Seconds of sampling windows, for each entry and each row: two cores of a Zen 5 took 0.5 to 1.5 times as long for 70
+/// orders, 54 of them within a quarter.
+const SAMPLE_SECONDS: (f64, f64) = (8e-9, 65e-9);
 
 /// Seconds of RCM for each entry and each vertex. Two cores of a Zen 5 took 0.18 to 2.5 times as long for 70 orders, 53 of
 /// them within a factor of two. Symmetric patterns with many entries to a row take least.
@@ -55,7 +55,8 @@ impl Step {
     }
 
     pub(super) fn sample(pattern: CsrPattern<'_>) -> Self {
-        Self(STEP_SECONDS + pattern.nnz() as f64 * SAMPLE_SECONDS)
+        let (nnz, nrows) = (pattern.nnz() as f64, pattern.nrows() as f64);
+        Self(STEP_SECONDS + nnz * SAMPLE_SECONDS.0 + nrows * SAMPLE_SECONDS.1)
     }
 
     /// Copying a matrix with its rows or columns in another order.

@@ -47,24 +47,34 @@ const MANY_STEPS: usize = 1 << 22;
 /// ```
 #[must_use]
 pub fn sampled_windows(pattern: CsrPattern<'_>, heights: &[usize]) -> Option<Vec<f64>> {
-    let (nrows, nnz) = (pattern.nrows(), pattern.nnz());
+    let nnz = pattern.nnz();
     if nnz == 0 || pattern.ncols() / 4 > nnz {
         return None;
     }
     let (col_ptr, rows) = pattern.transpose();
+    let (sums, least) = girih_parallel::join(
+        || grown(pattern, &col_ptr, &rows, heights),
+        || neighbours(pattern, &col_ptr, heights),
+    );
+    let shares = sums.iter().zip(least);
+    Some(shares.map(|(sum, least)| sum.share().min(least as f64 / nnz as f64)).collect())
+}
+
+/// Grows windows from rows that are spread evenly over the entries.
+fn grown(pattern: CsrPattern<'_>, col_ptr: &[u64], rows: &[u32], heights: &[usize]) -> Vec<Sum> {
+    let (nrows, nnz) = (pattern.nrows(), pattern.nnz());
     let mut grower = Grower {
         pattern,
-        col_ptr: &col_ptr,
-        rows: &rows,
+        col_ptr,
+        rows,
         shared: vec![0; nrows],
         found: Vec::new(),
         count: vec![0; pattern.ncols()],
         packed: Vec::new(),
         seed: 0,
         steps: 0,
-        limit: 0,
+        limit: (STEPS_PER_ENTRY * nnz).clamp(LEAST_STEPS, MANY_STEPS).max(nnz),
     };
-    grower.limit = (STEPS_PER_ENTRY * nnz).clamp(LEAST_STEPS, MANY_STEPS).max(nnz);
     let mut sums = vec![Sum::default(); heights.len()];
     let seeds = MAX_SEEDS.min(nrows);
     for i in 0..seeds {
@@ -79,9 +89,7 @@ pub fn sampled_windows(pattern: CsrPattern<'_>, heights: &[usize]) -> Option<Vec
             break;
         }
     }
-    let least = neighbours(pattern, &col_ptr, heights);
-    let shares = sums.iter().zip(least);
-    Some(shares.map(|(sum, least)| sum.share().min(least as f64 / nnz as f64)).collect())
+    sums
 }
 
 /// What windows of one height came to.
