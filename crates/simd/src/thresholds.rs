@@ -125,12 +125,18 @@ thresholds! {
     SORT_LARGE_ENTRIES: usize = 4 * SORT_PART_ENTRIES, "entries", "commit 49df319";
     /// Sixteenths of the rows that follow the one before, for parts of cache lines to go past the caches.
     SORT_CONSECUTIVE: usize = 15, "sixteenths", "commit e6b65b4";
-    /// Loads of rows of B that a tile spares on average, at the least, below four vectors of columns.
+    /// Loads of rows of B that a tile spares on average, at the least, for one vector of columns.
     TILE_LOADS: usize = 24, "loads", "commit 08f640a";
-    /// The same for one or two groups of four vectors.
-    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f";
+    /// The same for more than one vector.
+    TILE_LOADS_OF_VECTORS: usize = 16, "loads", "bench/records/tiles-zen5.md";
+    /// The same for one or two groups of four vectors, and for more than two vectors of a B that is not prefetched.
+    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f, bench/records/tiles-zen5.md";
     /// The same for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";
+    /// The same with AVX2 for up to half a vector of columns.
+    TILE_LOADS_OF_HALF: usize = 32, "loads", "bench/records/tiles-zen5.md";
+    /// The same with AVX2 for four vectors and more, which go through the tiles one after the other.
+    TILE_LOADS_BY_VECTOR: usize = 80, "loads", "bench/records/tiles-zen5.md";
     /// Rows of tiles that go through a group of columns together.
     TILE_ROWS_TOGETHER: usize = 1024, "rows", "commit 153cafe";
     /// Parts of all tiles that each of several threads has at the least, where there are slabs.

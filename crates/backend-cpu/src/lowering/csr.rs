@@ -1,14 +1,15 @@
 //! How CSR is laid out, and what follows from it: which panels of B are packed, and whether rows of B are
 //! prefetched.
 
-use girih_simd::{GROUP_VECTORS, TILE_ROWS};
+use girih_simd::{GROUP_VECTORS, Isa, TILE_ROWS};
 
 use super::packing::{self, PanelConfig};
 use super::{Case, Construct, Decision, SortConfig, SortCounts, TileConfig, TileCounts, prefetch};
 use crate::analyze::MatrixNumbers;
 use crate::thresholds::{
-    SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_OF_GROUPS,
-    TILE_LOADS_WIDE, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
+    SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_BY_VECTOR,
+    TILE_LOADS_OF_GROUPS, TILE_LOADS_OF_HALF, TILE_LOADS_OF_VECTORS, TILE_LOADS_WIDE,
+    TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
 };
 
 /// How the entries of A lie when they are multiplied.
@@ -98,8 +99,8 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     if n == 1 {
         return Err("a single column is summed row by row".to_owned());
     }
+    let needed = loads_needed(case)?;
     let vectors = n / case.lanes();
-    let needed = loads_needed(vectors);
     if !matrix.rows_fit_u32() {
         return Err("rows can't be numbered in 32 bits".to_owned());
     }
@@ -130,13 +131,26 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     Ok((TileConfig { slab_cols, joined_rows, parts, spared }, why))
 }
 
-/// Loads that a tile has to spare if rows of C have `vectors` whole vectors.
-fn loads_needed(vectors: usize) -> usize {
-    match vectors / GROUP_VECTORS {
-        0 => TILE_LOADS,
-        1 | 2 => TILE_LOADS_OF_GROUPS,
+/// Loads that a tile has to spare: fewer where more vectors of columns go through its patterns at once, since each time
+/// the processor guesses wrong where patterns end.
+///
+/// # Errors
+/// Why no tile spares enough.
+fn loads_needed(case: &Case) -> Result<usize, String> {
+    let (n, lanes) = (case.n, case.lanes());
+    Ok(match (case.isa, n / lanes / GROUP_VECTORS) {
+        (Isa::Avx2, _) if 2 * n <= lanes => TILE_LOADS_OF_HALF,
+        (Isa::Avx2, 0) => {
+            let (from, to) = (lanes / 2 + 1, GROUP_VECTORS * lanes - 1);
+            return Err(format!("with AVX2, tiles spare too little for {from} to {to} columns"));
+        }
+        (Isa::Avx2, _) => TILE_LOADS_BY_VECTOR,
+        (Isa::Avx512, 0) if n > 2 * lanes && prefetch::is_near(case) => TILE_LOADS_OF_GROUPS,
+        (Isa::Avx512, 0) if n > lanes => TILE_LOADS_OF_VECTORS,
+        (_, 0) => TILE_LOADS,
+        (_, 1 | 2) => TILE_LOADS_OF_GROUPS,
         _ => TILE_LOADS_WIDE,
-    }
+    })
 }
 
 /// The least number of parts in which all entries are multiplied: one for a single thread, `each` for each of
@@ -195,8 +209,18 @@ mod tests {
     use crate::machine::{Machine, Vendor};
 
     #[test]
-    fn tiles_have_to_spare_less_where_whole_groups_of_columns_are_multiplied() {
-        assert_eq!([0, 3, 4, 11, 12, 100].map(loads_needed), [24, 24, 6, 6, 8, 8]);
+    fn tiles_have_to_spare_less_where_more_columns_go_through_them_at_once() {
+        let needed = |isa, k| {
+            let of = move |n| loads_needed(&Case { isa, ..case(400, k, n, 1, amd()) }).ok();
+            [4, 8, 16, 17, 32, 33, 63, 64, 191, 192, 1600].map(of)
+        };
+        assert_eq!(needed(Isa::Avx512, 1000), [24, 24, 24, 16, 16, 6, 6, 6, 6, 8, 8].map(Some));
+        // Rows of a B that is far away are prefetched, which tiles of less than four vectors do not.
+        let far = [24, 24, 24, 16, 16, 16, 16, 6, 6, 8, 8].map(Some);
+        assert_eq!(needed(Isa::Avx512, 100_000), far);
+        let by_vector = [Some(32), Some(32), None, None, None, None, None];
+        assert_eq!(needed(Isa::Avx2, 1000), [&by_vector[..], &[Some(80); 4]].concat()[..]);
+        assert_eq!(needed(Isa::Neon, 1000), [24, 24, 24, 24, 24, 24, 24, 6, 6, 8, 8].map(Some));
     }
 
     /// 400 rows of 100 entries, of which a tile of four spares `spared` loads.
@@ -232,8 +256,8 @@ mod tests {
             [Kernel::Sorted, Kernel::Tiles, Kernel::Tiles, Kernel::Tiles]
         );
         assert_eq!(
-            [2, 32, 48, 64].map(|n| family(n, 6)),
-            [Kernel::Sorted, Kernel::Sorted, Kernel::Rows, Kernel::Tiles]
+            [2, 32, 33, 64].map(|n| family(n, 6)),
+            [Kernel::Sorted, Kernel::Sorted, Kernel::Tiles, Kernel::Tiles]
         );
         assert_eq!(
             [128, 192, 512].map(|n| family(n, 7)),
