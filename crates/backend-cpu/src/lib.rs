@@ -70,9 +70,10 @@
 //! schedule splits is summed in one piece.
 //!
 //! # Reproducibility
-//! All kernels add in an order that depends on the plan and on n alone. So an element of C has the same bits
-//! on any number of threads, for any strides of B and C, and whether B is packed or not. It has the same bits
-//! on every instruction set that fuses multiply and add ([`Isa`]). There is no faster mode without that.
+//! All kernels add in an order that depends on the plan, n and the instruction set ([`Isa`]) alone. So an element of C has
+//! the same bits on any number of threads, for any strides of B and C, and whether B is packed or not. There is no faster
+//! mode without that. Instruction sets that fuse multiply and add differ in CSR alone, where one tiles rows that share
+//! columns and another does not.
 //!
 //! [`Isa::Portable`] on x86-64 does not fuse. Its bits are the same on every x86-64 machine, with fused
 //! multiply-add or without: [`CpuBackend::with_isa`] selects it.

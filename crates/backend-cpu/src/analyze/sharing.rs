@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use girih_formats::{Csr, Scalar};
 use girih_parallel::prelude::*;
+use girih_simd::PATTERNS;
 use serde::{Deserialize, Serialize};
 
 use super::row_tiles::{merge, row_entries, tiles};
@@ -15,6 +16,12 @@ use crate::thresholds::{
 /// vectors of each row at a time.
 const SLAB_SIZES: [usize; 4] = [SLAB_COLS, 2 * SLAB_COLS, 4 * SLAB_COLS, 8 * SLAB_COLS];
 
+/// Tiles whose patterns the processor is taken to remember.
+const TILES_BEFORE: usize = 16;
+
+/// Columns of a tile by pattern.
+type PatternCounts = [u32; PATTERNS];
+
 /// Counts of the tiles of some of the tasks.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RowSharing {
@@ -23,6 +30,9 @@ pub(crate) struct RowSharing {
     pub(crate) cols: usize,
     /// Loads of rows of B that tiles spare: entries that are not the first of their tile in a column.
     pub(crate) spared: usize,
+    /// Patterns of a tile that have another number of columns than in that of the [`TILES_BEFORE`] tiles before which is
+    /// most alike, summed over the tiles: the processor guesses wrong where these end.
+    pub(crate) changes: usize,
     /// For each of [`SLAB_SIZES`]: slabs in which a tile has columns, summed over the tiles.
     pub(crate) slabs: [usize; SLAB_SIZES.len()],
 }
@@ -37,6 +47,7 @@ impl RowSharing {
             tiles: a.tiles + b.tiles,
             cols: a.cols + b.cols,
             spared: a.spared + b.spared,
+            changes: a.changes + b.changes,
             slabs: std::array::from_fn(|i| a.slabs[i] + b.slabs[i]),
         })
     }
@@ -44,12 +55,20 @@ impl RowSharing {
     /// Counts the tiles of a task: O(its entries).
     pub(crate) fn count<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Self {
         let (mut sum, mut merged) = (Self::default(), Vec::new());
+        let mut before: Vec<PatternCounts> = Vec::with_capacity(TILES_BEFORE);
         for slots in tiles(csr, slots.clone()) {
             let rows = row_entries(csr, &slots);
             merge(csr, &rows[..slots.len()], &mut merged);
             sum.tiles += 1;
             sum.cols += merged.len();
             sum.spared += rows.iter().map(Range::len).sum::<usize>() - merged.len();
+            let mut counts = PatternCounts::default();
+            merged.iter().for_each(|&(_, pattern)| counts[usize::from(pattern) - 1] += 1);
+            sum.changes += changes(&counts, &before);
+            match before.len() {
+                TILES_BEFORE => before[sum.tiles % TILES_BEFORE] = counts,
+                _ => before.push(counts),
+            }
             for (slabs, size) in sum.slabs.iter_mut().zip(SLAB_SIZES) {
                 let slab = |&(col, _): &(u32, u8)| col as usize / size;
                 *slabs += merged.chunk_by(|a, b| slab(a) == slab(b)).count();
@@ -58,9 +77,9 @@ impl RowSharing {
         sum
     }
 
-    /// Whether a tile spares at least `loads` loads on average.
-    pub(crate) fn spares(&self, loads: usize) -> bool {
-        self.tiles > 0 && self.spared >= self.tiles * loads
+    /// Whether tiles spare at least `loads` loads each, on average, and `of_change` more for each change of their patterns.
+    pub(crate) fn spares(&self, loads: usize, of_change: usize) -> bool {
+        self.tiles > 0 && self.spared >= self.tiles * loads + self.changes * of_change
     }
 
     /// Columns of a slab of a matrix of `m` rows and `k` columns, if slabs are profitable: where tiles have
@@ -79,6 +98,13 @@ impl RowSharing {
     }
 }
 
+/// Patterns with another number of columns than in the tile before that is most alike.
+fn changes(counts: &PatternCounts, before: &[PatternCounts]) -> usize {
+    let differ = |other: &PatternCounts| counts.iter().zip(other).filter(|(a, b)| a != b).count();
+    let least = before.iter().map(differ).min();
+    least.unwrap_or_else(|| differ(&PatternCounts::default()))
+}
+
 #[cfg(test)]
 mod tests {
     use girih_generate::{banded, fem_3d, uniform};
@@ -89,8 +115,44 @@ mod tests {
     fn tiles_spare_what_their_rows_share() {
         let a: Csr<f32> = fem_3d(4, 4, 4, 1, 1).unwrap();
         let sharing = RowSharing::sample(&a, &[0..30, 30..64]);
-        assert!(sharing.spares(6) && !sharing.spares(24));
-        assert!(!RowSharing::sample(&a, &[]).spares(0));
+        assert!(sharing.spares(6, 0) && !sharing.spares(24, 0));
+        assert!(sharing.changes > 0 && sharing.spares(6, 0) != sharing.spares(6, 100));
+        assert!(!RowSharing::sample(&a, &[]).spares(0, 0));
+    }
+
+    #[test]
+    fn a_pattern_changes_that_no_tile_before_has_as_often() {
+        // Tiles of rows with columns {0, 1} all, {0, 1} all, {0} all and {1} one, {0, 1} all.
+        let rows: [&[u32]; 16] = [
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1], //
+            &[0, 1],
+            &[0],
+            &[0],
+            &[0],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+            &[0, 1],
+        ];
+        let mut row_ptr = vec![0u64];
+        row_ptr.extend(rows.iter().scan(0, |sum, row| {
+            *sum += row.len() as u64;
+            Some(*sum)
+        }));
+        let col_idx = rows.concat();
+        let values = vec![1.0f32; col_idx.len()];
+        let a = Csr::try_new(16, 2, row_ptr, col_idx, values).unwrap();
+        // One pattern in the first tile, none in the second, two in the third, none in the last.
+        let sharing = RowSharing::count(&a, &(0..16));
+        assert_eq!((sharing.tiles, sharing.changes, sharing.spared), (4, 3, 21));
+        assert!(sharing.spares(5, 0) && sharing.spares(3, 3) && !sharing.spares(3, 4));
     }
 
     #[test]

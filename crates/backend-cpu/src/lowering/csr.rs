@@ -8,8 +8,8 @@ use super::{Case, Construct, Decision, SortConfig, SortCounts, TileConfig, TileC
 use crate::analyze::MatrixNumbers;
 use crate::thresholds::{
     SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_BY_VECTOR,
-    TILE_LOADS_OF_GROUPS, TILE_LOADS_OF_HALF, TILE_LOADS_OF_VECTORS, TILE_LOADS_WIDE,
-    TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
+    TILE_LOADS_OF_CHANGE, TILE_LOADS_OF_GROUPS, TILE_LOADS_OF_VECTORS, TILE_LOADS_WIDE,
+    TILE_NEAR_B, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
 };
 
 /// How the entries of A lie when they are multiplied.
@@ -99,7 +99,7 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     if n == 1 {
         return Err("a single column is summed row by row".to_owned());
     }
-    let needed = loads_needed(case)?;
+    let (needed, of_change) = loads_needed(case)?;
     let vectors = n / case.lanes();
     if !matrix.rows_fit_u32() {
         return Err("rows can't be numbered in 32 bits".to_owned());
@@ -112,11 +112,13 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
         ));
     }
     let sharing = matrix.row_sharing();
-    let spared = sharing.spared as f64 / sharing.tiles.max(1) as f64;
+    let of_tile = |sum: usize| sum as f64 / sharing.tiles.max(1) as f64;
     let why = format!(
-        "a tile of {TILE_ROWS} neighbouring rows spares {spared:.1} loads of rows of B; {needed} are needed"
+        "a tile of {TILE_ROWS} neighbouring rows spares {:.1} loads of rows of B; {:.0} are needed",
+        of_tile(sharing.spared),
+        needed as f64 + of_tile(sharing.changes * of_change)
     );
-    if !sharing.spares(needed) {
+    if !sharing.spares(needed, of_change) {
         return Err(why);
     }
     let may_have_slabs = matrix.has_whole_rows() && vectors >= GROUP_VECTORS;
@@ -131,26 +133,28 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     Ok((TileConfig { slab_cols, joined_rows, parts, spared }, why))
 }
 
-/// Loads that a tile has to spare: fewer where more vectors of columns go through its patterns at once, since each time
-/// the processor guesses wrong where patterns end.
+/// Loads that a tile has to spare, and how many more for each change of its patterns: fewer where more vectors of columns
+/// go through its patterns at once, since each time the processor guesses wrong where patterns end. Caches of the machine
+/// decide nothing here: tiles add in an order of their own.
 ///
 /// # Errors
 /// Why no tile spares enough.
-fn loads_needed(case: &Case) -> Result<usize, String> {
+fn loads_needed(case: &Case) -> Result<(usize, usize), String> {
     let (n, lanes) = (case.n, case.lanes());
-    Ok(match (case.isa, n / lanes / GROUP_VECTORS) {
-        (Isa::Avx2, _) if 2 * n <= lanes => TILE_LOADS_OF_HALF,
-        (Isa::Avx2, 0) => {
+    let b_bytes = case.k.saturating_mul(case.row_bytes(n));
+    let needed = match (case.isa, n / lanes / GROUP_VECTORS) {
+        (Isa::Avx2, 0) if 2 * n > lanes => {
             let (from, to) = (lanes / 2 + 1, GROUP_VECTORS * lanes - 1);
             return Err(format!("with AVX2, tiles spare too little for {from} to {to} columns"));
         }
-        (Isa::Avx2, _) => TILE_LOADS_BY_VECTOR,
-        (Isa::Avx512, 0) if n > 2 * lanes && prefetch::is_near(case) => TILE_LOADS_OF_GROUPS,
+        (Isa::Avx512, 0) if n > 2 * lanes && b_bytes <= TILE_NEAR_B => TILE_LOADS_OF_GROUPS,
         (Isa::Avx512, 0) if n > lanes => TILE_LOADS_OF_VECTORS,
-        (_, 0) => TILE_LOADS,
+        (_, 0) => return Ok((TILE_LOADS, TILE_LOADS_OF_CHANGE)),
+        (Isa::Avx2, _) => TILE_LOADS_BY_VECTOR,
         (_, 1 | 2) => TILE_LOADS_OF_GROUPS,
         _ => TILE_LOADS_WIDE,
-    })
+    };
+    Ok((needed, 0))
 }
 
 /// The least number of parts in which all entries are multiplied: one for a single thread, `each` for each of
@@ -214,13 +218,17 @@ mod tests {
             let of = move |n| loads_needed(&Case { isa, ..case(400, k, n, 1, amd()) }).ok();
             [4, 8, 16, 17, 32, 33, 63, 64, 191, 192, 1600].map(of)
         };
-        assert_eq!(needed(Isa::Avx512, 1000), [24, 24, 24, 16, 16, 6, 6, 6, 6, 8, 8].map(Some));
-        // Rows of a B that is far away are prefetched, which tiles of less than four vectors do not.
-        let far = [24, 24, 24, 16, 16, 16, 16, 6, 6, 8, 8].map(Some);
-        assert_eq!(needed(Isa::Avx512, 100_000), far);
-        let by_vector = [Some(32), Some(32), None, None, None, None, None];
-        assert_eq!(needed(Isa::Avx2, 1000), [&by_vector[..], &[Some(80); 4]].concat()[..]);
-        assert_eq!(needed(Isa::Neon, 1000), [24, 24, 24, 24, 24, 24, 24, 6, 6, 8, 8].map(Some));
+        let (one, loads) = (Some((18, 3)), |loads| Some((loads, 0)));
+        let (six, eight, many) = (loads(6), loads(8), loads(16));
+        let wide = [six, six, eight, eight];
+        let found = needed(Isa::Avx512, 1000);
+        assert_eq!(found, [&[one, one, one, many, many, six, six], &wide[..]].concat()[..]);
+        // Rows of a large B are prefetched, which tiles of less than four vectors do not.
+        let found = needed(Isa::Avx512, 100_000);
+        assert_eq!(found, [&[one, one, one, many, many, many, many], &wide[..]].concat()[..]);
+        let found = needed(Isa::Avx2, 1000);
+        assert_eq!(found, [&[one, one][..], &[None; 5], &[loads(80); 4]].concat()[..]);
+        assert_eq!(needed(Isa::Neon, 1000), [&[one; 7][..], &wide].concat()[..]);
     }
 
     /// 400 rows of 100 entries, of which a tile of four spares `spared` loads.
@@ -229,6 +237,7 @@ mod tests {
             tiles: 100,
             cols: 40_000 - 100 * spared,
             spared: 100 * spared,
+            changes: 200,
             slabs: [0; 4],
         };
         let misses = CacheMisses { used_rows: 1000, misses: 8000 };

@@ -20,7 +20,7 @@ pub(super) fn decide_for_b(
     if let Some(why) = never(case) {
         return Decision::new(false, why);
     }
-    let times = times_private(case, row_bytes);
+    let times = case.k.saturating_mul(row_bytes) / machine.private.max(1);
     if times >= PREFETCH_FAR {
         let why = format!("B takes {times}× a core's own caches; {PREFETCH_FAR}× are enough");
         return Decision::new(true, why);
@@ -35,16 +35,6 @@ pub(super) fn decide_for_b(
         "{share:.2} of the entries use rows of B that the processor does not predict; {PREFETCH_SHARE} are needed"
     );
     Decision::new(share >= PREFETCH_SHARE, why)
-}
-
-/// How many times a core's own caches B takes, rounded down.
-fn times_private(case: &Case, row_bytes: usize) -> usize {
-    case.k.saturating_mul(row_bytes) / case.machine.private.max(1)
-}
-
-/// Whether B is so small that its rows are not prefetched on any machine.
-pub(super) fn is_near(case: &Case) -> bool {
-    times_private(case, case.row_bytes(case.n)) < PREFETCH_NEAR
 }
 
 /// Why nothing is prefetched on this machine, whatever the matrix is.

@@ -21,7 +21,7 @@ use crate::lowering::{Case, CpuLowering};
 use numbers::{RecordedNumbers, ReplayedNumbers, SavedNumbers};
 
 /// Increases when a layout, or the meaning of a number, changes: what older versions saved is then made anew.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The attached array that holds the numbers, as JSON.
 const NUMBERS: &str = "numbers";

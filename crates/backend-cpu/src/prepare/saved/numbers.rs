@@ -58,10 +58,11 @@ impl SavedNumbers {
         if cache_misses.len() > MOST || unpredicted.len() > MOST {
             return Err("it has too many numbers".to_owned());
         }
-        if let Some(RowSharing { tiles, cols, spared, slabs }) = *sharing {
+        if let Some(RowSharing { tiles, cols, spared, changes, slabs }) = *sharing {
             within("tiles", tiles, case.m)?;
             within("columns of tiles", cols, case.nnz)?;
             within("spared loads", spared, case.nnz)?;
+            within("changes of patterns", changes, case.nnz)?;
             slabs.into_iter().try_for_each(|slabs| within("slabs of tiles", slabs, case.nnz))?;
         }
         for misses in cache_misses.iter().filter_map(|(_, misses)| *misses) {
