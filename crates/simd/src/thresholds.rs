@@ -126,19 +126,19 @@ thresholds! {
     /// Sixteenths of the rows that follow the one before, for parts of cache lines to go past the caches.
     SORT_CONSECUTIVE: usize = 15, "sixteenths", "commit e6b65b4";
     /// Loads of rows of B that a tile spares on average, at the least, for one vector of columns.
-    TILE_LOADS: usize = 18, "loads", "bench/records/tiles-zen5.md";
+    TILE_LOADS: usize = 18, "loads", "commit c0e3cf8";
     /// How many more for each pattern whose end the processor guesses wrong.
-    TILE_LOADS_OF_CHANGE: usize = 3, "loads", "bench/records/tiles-zen5.md";
+    TILE_LOADS_OF_CHANGE: usize = 3, "loads", "commit c0e3cf8";
     /// The same for more than one vector.
-    TILE_LOADS_OF_VECTORS: usize = 16, "loads", "bench/records/tiles-zen5.md";
+    TILE_LOADS_OF_VECTORS: usize = 16, "loads", "commit 40c6614";
     /// The same for one or two groups of four vectors, and for more than two vectors of a near B.
-    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f, bench/records/tiles-zen5.md";
+    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commits ee28e2f, 40c6614";
     /// Bytes of a B that is near: rows of a larger one may be prefetched, which tiles of less than four vectors do not.
-    TILE_NEAR_B: usize = 5 << 20, "bytes", "bench/records/tiles-zen5.md";
+    TILE_NEAR_B: usize = 5 << 20, "bytes", "commit c0e3cf8";
     /// Loads that a tile spares for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";
     /// The same with AVX2 for four vectors and more, which go through the tiles one after the other.
-    TILE_LOADS_BY_VECTOR: usize = 80, "loads", "bench/records/tiles-zen5.md";
+    TILE_LOADS_BY_VECTOR: usize = 80, "loads", "commit 40c6614";
     /// Rows of tiles that go through a group of columns together.
     TILE_ROWS_TOGETHER: usize = 1024, "rows", "commit 153cafe";
     /// Parts of all tiles that each of several threads has at the least, where there are slabs.
