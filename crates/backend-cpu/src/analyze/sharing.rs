@@ -30,8 +30,8 @@ pub(crate) struct RowSharing {
     pub(crate) cols: usize,
     /// Loads of rows of B that tiles spare: entries that are not the first of their tile in a column.
     pub(crate) spared: usize,
-    /// Patterns of a tile that have another number of columns than in that of the [`TILES_BEFORE`] tiles before which is
-    /// most alike, summed over the tiles: the processor guesses wrong where these end.
+    /// Patterns whose number of columns differs from that in the most alike of the [`TILES_BEFORE`] tiles before, summed over
+    /// the tiles. The processor guesses wrong where these patterns end.
     pub(crate) changes: usize,
     /// For each of [`SLAB_SIZES`]: slabs in which a tile has columns, summed over the tiles.
     pub(crate) slabs: [usize; SLAB_SIZES.len()],
@@ -98,7 +98,7 @@ impl RowSharing {
     }
 }
 
-/// Patterns with another number of columns than in the tile before that is most alike.
+/// Patterns whose number of columns differs from that in the most alike of the tiles before.
 fn changes(counts: &PatternCounts, before: &[PatternCounts]) -> usize {
     let differ = |other: &PatternCounts| counts.iter().zip(other).filter(|(a, b)| a != b).count();
     let least = before.iter().map(differ).min();

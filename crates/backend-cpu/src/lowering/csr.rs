@@ -133,9 +133,10 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     Ok((TileConfig { slab_cols, joined_rows, parts, spared }, why))
 }
 
-/// Loads that a tile has to spare, and how many more for each change of its patterns: fewer where more vectors of columns
-/// go through its patterns at once, since each time the processor guesses wrong where patterns end. Caches of the machine
-/// decide nothing here: tiles add in an order of their own.
+/// Loads that a tile has to spare, and how many more for each change of its patterns.
+///
+/// The processor guesses wrong where a pattern ends, once for all columns that go through it at once. So a tile has to spare
+/// less where these are more. Tiles add in an order of their own, so no cache of the machine decides here.
 ///
 /// # Errors
 /// Why no tile spares enough.

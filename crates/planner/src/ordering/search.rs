@@ -18,8 +18,8 @@ use crate::explanation::{Outcome, Seconds};
 use crate::options::PlanOptions;
 use crate::progress::{Stage, Watch};
 
-/// An ordering is computed without being free only if what was found so far takes this many times as long as is expected
-/// of it, and none at all where the bound of all orders is closer.
+/// An ordering that is not free is computed only if what was found so far takes this many times as long as is expected of
+/// it. None is computed where the bound of all orders is closer than that.
 const EXPECTED_GAIN: f64 = 1.05;
 
 /// One that was computed is taken if the natural order is estimated to take this many times as long: what it cost is spent.
@@ -77,8 +77,9 @@ pub(super) fn auto<T: Scalar>(
         None => {
             considered[0].outcome = Outcome::Chosen;
             let least = 100.0 * (LEAST_GAIN - 1.0);
-            let reason =
-                format!("rows stay in their order: no ordering is estimated {least:.0} % faster");
+            let reason = format!(
+                "rows stay in their order: no ordering that was computed is estimated {least:.0} % faster"
+            );
             (first, reason)
         }
     };

@@ -102,6 +102,10 @@ mod tests {
         assert_eq!(alike(a.pattern(), &col_ptr), [0, 2, 4, 1, 3]);
         // Windows of two rows as they stand pack 6, 6 and 2 columns, sorted 2, 6 and 4.
         assert_eq!(neighbours(a.pattern(), &col_ptr, &[1, 2, 3, 6]), [14, 12, 6, 6]);
+        // More heights than are counted at once.
+        let alone = (1..=6).flat_map(|height| neighbours(a.pattern(), &col_ptr, &[height]));
+        let all = neighbours(a.pattern(), &col_ptr, &[1, 2, 3, 4, 5, 6]);
+        assert_eq!(all, alone.collect::<Vec<_>>());
     }
 
     #[test]
