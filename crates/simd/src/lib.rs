@@ -20,7 +20,7 @@ pub mod operands;
 mod recorder;
 pub mod thresholds;
 
-pub use isa::Isa;
+pub use isa::{Isa, fence};
 #[cfg(not(test))]
 pub use isa::{KernelScalar, KernelTable};
 pub use kernels::aggregate::Total;

@@ -253,6 +253,12 @@ thresholds! {
     SUMS_CARRIED_ROWS: usize = 16, "rows", "by construction: rows of a BMat window";
     /// Columns of these sums.
     SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four vectors";
+    /// Sums of CSR that are finished at a time.
+    FINISHED_SUMS: usize = 8192, "sums", "assumption: 32 KiB of f32; with half of it, 2 % slower at 64 columns";
+    /// Columns of these sums.
+    FINISHED_COLS: usize = 256, "columns", "by construction: there are sums for a slice of 16 rows";
+    /// Rows of these sums.
+    FINISHED_ROWS: usize = 512, "rows", "assumption: enough of a single column";
     /// Entries of CSR that are widened at a time.
     STACK_CSR_ENTRIES: usize = 2048, "entries", "commit eaf9c92";
     /// Values of dense tiles that are widened at a time.

@@ -15,7 +15,7 @@ use std::slice;
 use girih_formats::{ComplexScalar, CsrPattern, Real};
 use girih_simd::{
     Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
-    SampledEntries, SampledRows, SortedBlock, Source, Strip, Total, store_complex,
+    SampledEntries, SampledRows, SortedBlock, Source, Strip, Total, fence, store_complex,
 };
 use ndarray::ArrayView2;
 
@@ -200,6 +200,23 @@ impl<T: KernelScalar<Acc: KernelScalar>> Kernels<T> {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
         // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
         unsafe { (self.own.combine)(sums, parts, out, map, width) }
+        if out.streams_sums() {
+            fence();
+        }
+    }
+
+    /// Stores rows of sums of an output that is finished. Other threads see them after a [`fence`].
+    #[inline]
+    pub(crate) fn finish(
+        &self,
+        sums: &[T::Acc],
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(map.len() * width <= sums.len());
+        // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
+        unsafe { (self.own.combine)(sums, 1, out, map, width) }
     }
 
     /// Computes `s = α·(x·y) + β·s` for the entries of a pattern from `first` on, as many as `s` has. The elements

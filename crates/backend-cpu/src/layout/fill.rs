@@ -20,16 +20,7 @@ pub(crate) struct TaskSlab {
 impl TaskSlab {
     /// Whether its tiles have as many columns and values as the slab.
     pub(super) fn holds(&self, tiles: &[Tile]) -> bool {
-        let mut sums = [0u64; PATTERNS];
-        for tile in tiles {
-            sums.iter_mut().zip(tile.counts).for_each(|(sum, count)| *sum += u64::from(count));
-        }
-        let (mut cols, mut values) = (0, 0);
-        for (pattern, sum) in (1u32..).zip(sums) {
-            cols += sum;
-            values += sum * u64::from(pattern.count_ones());
-        }
-        cols == self.cols.len() as u64 && values == self.values.len() as u64
+        Tile::sizes(tiles) == (self.cols.len(), self.values.len())
     }
 }
 

@@ -9,7 +9,7 @@ use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use girih_testkit::operands::random;
 use half::{bf16, f16};
-use ndarray::{Array2, ShapeBuilder};
+use ndarray::{Array2, ShapeBuilder, s};
 
 const WIDTHS: [usize; 6] = [1, 4, 13, 64, 100, 520];
 
@@ -167,6 +167,50 @@ fn rounded_elements_are_those_of_f32() {
                         assert!(same(brief[at].into(), bf16::from_f32(x).into()), "{what}, {at:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// A C beyond the caches, whose rows begin with a cache line or not: rounded, and through a bias and a rectifier.
+#[test]
+fn a_large_c_is_finished_as_a_small_one_is() {
+    let matrices: [(&str, Csr<f32>); 3] = [
+        ("stencil", laplacian_5pt(200, 100).unwrap()),
+        ("mesh", fem_3d(19, 19, 19, 3, 1).unwrap()),
+        ("power law", power_law_rows(20_000, 3000, 5, 3).unwrap()),
+    ];
+    for ((name, a), isa) in matrices.iter().flat_map(|a| {
+        Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(move |isa| (a, isa))
+    }) {
+        for n in [32, 64, 90] {
+            let (m, k) = (a.nrows(), a.ncols());
+            let prepared = CpuBackend::with_isa(isa).unwrap();
+            let prepared = prepared.prepare(&plan(a, FormatSpec::Csr, n, None)).unwrap();
+            let b = random::<f32>(k, n, 1);
+            let mut plain = Array2::from_elem((m, n), f32::NAN);
+            prepared.execute(1.0, (&b).into(), 0.0, (&mut plain).into()).unwrap();
+            let bias: Vec<f32> = (0..n).map(|j| (j % 7) as f32 - 3.0).collect();
+            let epilogue = Epilogue::new().bias_per_column(f32::erase_acc(column(&bias)));
+            let epilogue = epilogue.activation(Activation::Relu);
+            for skip in [0, 1] {
+                let what = format!("{name}, {isa}, n = {n}, {skip} elements after a cache line");
+                let mut all = Array2::from_elem((m, n.next_multiple_of(32) + 64), f16::NAN);
+                let first = all.as_ptr().align_offset(64) + skip;
+                let mut half = all.slice_mut(s![.., first..first + n]);
+                prepared.execute(1.0, (&b).into(), 0.0, half.view_mut().into()).unwrap();
+                let rounded = |(x, &found): (&f32, &f16)| found == f16::from_f32(*x);
+                assert!(plain.iter().zip(&half).all(rounded), "{what}");
+                let mut all = Array2::from_elem((m, n.next_multiple_of(16) + 32), f32::NAN);
+                let first = all.as_ptr().align_offset(64) + skip;
+                let mut c = all.slice_mut(s![.., first..first + n]);
+                prepared
+                    .execute_with(1.0, (&b).into(), 0.0, c.view_mut().into(), &epilogue)
+                    .unwrap();
+                let finished = |((_, j), &x): ((usize, usize), &f32)| (x + bias[j]).max(0.0);
+                assert!(plain.indexed_iter().map(finished).eq(c.iter().copied()), "{what}");
+                // Nothing is written beside C.
+                assert!(all.iter().filter(|x| x.is_nan()).count() == all.len() - m * n, "{what}");
             }
         }
     }

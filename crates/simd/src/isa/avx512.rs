@@ -4,9 +4,8 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::avx2::{greater_2_doubles, greater_4, greater_4_doubles, greater_8, narrow_f16};
+use super::avx2::{greater_2_doubles, greater_4, greater_4_doubles, greater_8};
 use super::four::x86;
-use super::halves;
 use super::totals::{
     totals_2_doubles, totals_4, totals_4_doubles, totals_8, totals_8_doubles, totals_16,
 };
@@ -23,15 +22,65 @@ impl Compile for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn narrow(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
-        // SAFETY: the machine has F16C by point 1, the elements by point 2.
+    unsafe fn narrow<const PAST: bool>(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
+        // SAFETY: the instruction set by point 1, the elements by point 2, their alignment by point 3.
         unsafe {
             if is_bf16 {
-                halves::narrow_bf16(from, to, len);
+                narrow_by::<PAST>(from, to, len, |x| f32_to_bf16(x));
             } else {
-                narrow_f16(from, to, len);
+                narrow_by::<PAST>(from, to, len, |x| {
+                    _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x)
+                });
             }
         }
+    }
+}
+
+/// Rounds `len` numbers to 16 bits, sixteen at a time.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F, BW and VL.
+/// 2. Both pointers are valid for as many elements, which do not overlap.
+/// 3. With `PAST`, `to` is a multiple of 32 bytes.
+#[inline(always)]
+unsafe fn narrow_by<const PAST: bool>(
+    from: *const f32,
+    to: *mut u16,
+    len: usize,
+    round: impl Fn(__m512) -> __m256i,
+) {
+    let whole = len - len % 16;
+    // SAFETY: the instruction set by point 1; elements before `len` are valid by point 2, vectors of them aligned by point 3.
+    unsafe {
+        for i in (0..whole).step_by(16) {
+            let (rounded, to) = (round(_mm512_loadu_ps(from.add(i))), to.add(i).cast());
+            if PAST { _mm256_stream_si256(to, rounded) } else { _mm256_storeu_si256(to, rounded) }
+        }
+        if whole < len {
+            let rest = lanes_of_16(len - whole);
+            let rounded = round(_mm512_maskz_loadu_ps(rest, from.add(whole)));
+            _mm256_mask_storeu_epi16(to.add(whole).cast(), rest, rounded);
+        }
+    }
+}
+
+/// Rounds 16 numbers to bf16, as the function of that name in `halves` does.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn f32_to_bf16(x: __m512) -> __m256i {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe {
+        let bits = _mm512_castps_si512(x);
+        let upper = _mm512_srli_epi32::<16>(bits);
+        let odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+        let number = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+        let sign = _mm512_and_si512(upper, _mm512_set1_epi32(0x8000));
+        let nan = _mm512_or_si512(sign, _mm512_set1_epi32(0x7fc0));
+        let is_nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+        let rounded = _mm512_mask_mov_epi32(_mm512_srli_epi32::<16>(number), is_nan, nan);
+        _mm512_cvtepi32_epi16(rounded)
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn prefetch_l2<T>(p: *const T) {
 
 /// Makes writes past the caches visible before writes that follow.
 #[inline(always)]
-pub(super) fn fence() {
+pub fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the instruction is part of every x86-64.
     unsafe {

@@ -21,6 +21,7 @@ mod vector;
 use std::fmt::{self, Display};
 
 pub(crate) use four::Four;
+pub use hints::fence;
 #[cfg(not(test))]
 pub use table::{KernelScalar, KernelTable};
 pub(crate) use vector::{Compile, Vector, VectorsFor, Widen};

@@ -174,13 +174,15 @@ pub(crate) trait Compile {
     /// 1. The machine has the instruction set.
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R;
 
-    /// Rounds `len` numbers to nearest even: to bf16, or to f16.
+    /// Rounds `len` numbers to nearest even: to bf16, or to f16. With `PAST` they are written past the caches where that is
+    /// possible; other threads see them after [`fence`](Vector::fence).
     ///
     /// # Safety
     /// 1. The machine has the instruction set, and this is part of a function that is [compiled](Self::call) for it.
     /// 2. Both pointers are valid for as many elements, which do not overlap.
+    /// 3. With `PAST`, `to` is a multiple of 32 bytes, and so is what is written.
     #[inline(always)]
-    unsafe fn narrow(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
+    unsafe fn narrow<const PAST: bool>(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
         // SAFETY: point 2.
         unsafe {
             if is_bf16 {

@@ -69,11 +69,30 @@ fn apply<V: Vector>(finish: &Finish<V::Acc>, sums: &mut [V::Acc], dst: *const V:
         BiasPart::One(bias) => sums.iter_mut().for_each(|sum| *sum += bias),
         BiasPart::Each(bias) => sums.iter_mut().zip(bias).for_each(|(sum, &bias)| *sum += bias),
     }
-    match finish.activation {
+    act::<V>(finish.activation, sums);
+}
+
+/// Elements that activations are applied to at a time: the compiler makes vectors of them.
+pub(super) const VECTORIZED: usize = 16;
+
+/// Applies an activation.
+#[inline(always)]
+pub(super) fn act<V: Vector>(activation: Activation, sums: &mut [V::Acc]) {
+    match activation {
         Activation::Relu => sums.iter_mut().for_each(|sum| *sum = sum.relu()),
         Activation::Gelu => {
-            for sum in sums {
-                *sum = sum.gelu(V::mul_add_one);
+            let gelu = |sums: &mut [V::Acc; VECTORIZED]| {
+                for sum in sums {
+                    *sum = sum.gelu(V::mul_add_one);
+                }
+            };
+            let (whole, rest) = sums.as_chunks_mut();
+            whole.iter_mut().for_each(gelu);
+            if !rest.is_empty() {
+                let mut last = [V::Acc::ZERO; VECTORIZED];
+                last[..rest.len()].copy_from_slice(rest);
+                gelu(&mut last);
+                rest.copy_from_slice(&last[..rest.len()]);
             }
         }
         // None; others are refused before.

@@ -30,6 +30,7 @@
 //! | [`sum`], [`whole`] | add up a row's entries; the latter for long rows and a distant B |
 //! | [`store`] | writes sums to C, and adds up the parts of split windows |
 //! | [`finish`], [`elements`] | do so after a bias, an [`activation`] or [rounding](rounded): by vectors, or element by element |
+//! | [`finish_rows`] | does so with rows of sums from scratch |
 //! | [`pack`], [`gather`] | copy a panel of B, or the rows of B that a window uses |
 //! | [`widen`] | widens values to the type of sums |
 //! | [`prefetch`] | prefetches |
@@ -58,6 +59,7 @@ pub(crate) mod complex;
 mod each_row;
 mod elements;
 mod finish;
+mod finish_rows;
 pub(crate) mod gather;
 pub(crate) mod pack;
 mod panel;

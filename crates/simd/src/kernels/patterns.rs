@@ -25,6 +25,22 @@ pub struct Tile {
     pub counts: [u32; PATTERNS],
 }
 
+impl Tile {
+    /// The columns of tiles, and their values.
+    pub fn sizes(tiles: &[Self]) -> (usize, usize) {
+        let mut sums = [0u64; PATTERNS];
+        for tile in tiles {
+            sums.iter_mut().zip(tile.counts).for_each(|(sum, count)| *sum += u64::from(count));
+        }
+        let (mut cols, mut values) = (0, 0);
+        for (pattern, sum) in (1u32..).zip(sums) {
+            cols += sum;
+            values += sum * u64::from(pattern.count_ones());
+        }
+        (cols as usize, values as usize)
+    }
+}
+
 /// Tiles of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternBlock<'a, A> {

@@ -24,9 +24,9 @@ pub(super) unsafe fn round_vector<V: Vector>(vector: V, c: RoundedC, len: usize)
         vector.store(wide);
         // A whole vector never gets to memory: its length is known.
         if len == V::LANES {
-            V::Isa::narrow(wide.cast(), c.ptr, V::LANES, c.is_bf16);
+            V::Isa::narrow::<false>(wide.cast(), c.ptr, V::LANES, c.is_bf16);
         } else {
-            V::Isa::narrow(wide.cast(), c.ptr, len, c.is_bf16);
+            V::Isa::narrow::<false>(wide.cast(), c.ptr, len, c.is_bf16);
         }
     }
 }
@@ -45,10 +45,20 @@ pub(super) unsafe fn add_rounded<A: RealNumber>(
 ) {
     for (i, sum) in sums.iter_mut().enumerate() {
         // SAFETY: the element is valid by point 1.
-        let bits = unsafe { *c.at(i as isize * stride).ptr };
-        let before = if c.is_bf16 { bf16_to_f32(bits) } else { f16_to_f32(bits) };
-        *sum = mul_add(A::from_f64(before.into()), beta, *sum);
+        *sum = mul_add(unsafe { widened(c.at(i as isize * stride)) }, beta, *sum);
     }
+}
+
+/// An element of C.
+///
+/// # Safety
+/// 1. It is valid, and no other thread writes it.
+#[inline(always)]
+pub(super) unsafe fn widened<A: RealNumber>(c: RoundedC) -> A {
+    // SAFETY: point 1.
+    let bits = unsafe { *c.ptr };
+    let value = if c.is_bf16 { bf16_to_f32(bits) } else { f16_to_f32(bits) };
+    A::from_f64(value.into())
 }
 
 /// Rounds `sums`, which are of f32, to nearest even into elements of C, from `c` on and `stride` apart.
@@ -62,10 +72,10 @@ pub(super) unsafe fn store_rounded<I: Compile, A>(sums: &[A], c: RoundedC, strid
     // SAFETY: the instruction set by point 1, the elements by point 2.
     unsafe {
         if stride == 1 {
-            return I::narrow(from, c.ptr, sums.len(), c.is_bf16);
+            return I::narrow::<false>(from, c.ptr, sums.len(), c.is_bf16);
         }
         for i in 0..sums.len() {
-            I::narrow(from.add(i), c.at(i as isize * stride).ptr, 1, c.is_bf16);
+            I::narrow::<false>(from.add(i), c.at(i as isize * stride).ptr, 1, c.is_bf16);
         }
     }
 }

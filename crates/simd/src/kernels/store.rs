@@ -7,6 +7,7 @@ use girih_formats::Scalar;
 
 use super::elements::elements;
 use super::finish::finish_vectors;
+use super::finish_rows::finish_rows;
 use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
@@ -201,6 +202,14 @@ unsafe fn add_parts<V: Vector>(
     map: RowMap<'_>,
     width: usize,
 ) {
+    // SAFETY: it is null or outlives the product (point 4 of `operands`).
+    if let Some(finish) = unsafe { out.finish.as_ref() }
+        && parts == 1
+    {
+        // SAFETY: points 1 to 3 are those of `finish_rows`.
+        unsafe { finish_rows::<V>(sums, out, finish, map, width) };
+        return;
+    }
     // SAFETY: points 1 to 4 are those of `add_all_parts`.
     unsafe {
         V::Isa::call(

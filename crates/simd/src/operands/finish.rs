@@ -4,8 +4,8 @@ use girih_backend::Activation;
 use girih_formats::{DType, Real, Scalar};
 use ndarray::ArrayViewMut2;
 
-use super::Store;
 use super::rounded::RoundedC;
+use super::{Store, leaves_caches};
 
 /// What elements of C go through before they are stored, and where C lies: kernels know addresses, and an
 /// element's bias is found by its address.
@@ -20,6 +20,8 @@ pub struct Finish<A> {
     pub activation: Activation,
     /// Where elements are stored, if they are rounded to 16 bits first. `origin` then stands for an address.
     rounded: Option<RoundedC>,
+    /// Whether whole cache lines of a row that is finished at once are written past the caches.
+    streams: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,7 @@ impl<A: Scalar> Finish<A> {
             bias: bias.map(|bias| BiasValues::new(bias, c.dim())),
             activation,
             rounded: None,
+            streams: leaves_caches(c.len() * size_of::<A>(), false),
         }
     }
 
@@ -89,6 +92,7 @@ impl<A: Scalar> Finish<A> {
             bias: bias.map(|bias| BiasValues::new(bias, c.dim())),
             activation,
             rounded: Some(RoundedC::new(c)),
+            streams: leaves_caches(c.len() * size_of::<C>(), false),
         }
     }
 
@@ -109,6 +113,26 @@ impl<A: Scalar> Finish<A> {
     /// Whether elements are rounded to 16 bits.
     pub fn rounds(&self) -> bool {
         self.rounded.is_some()
+    }
+
+    /// Whether whole cache lines of rows from scratch are written past the caches.
+    pub(crate) fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Whether C has a single column.
+    pub(crate) fn is_column(&self) -> bool {
+        self.dim.1 == 1
+    }
+
+    /// Whether something is added to elements.
+    pub(crate) fn has_bias(&self) -> bool {
+        self.bias.is_some()
+    }
+
+    /// Whether elements are rounded, and nothing else happens to them.
+    pub(crate) fn rounds_alone(&self) -> bool {
+        self.rounds() && !self.has_bias() && self.activation == Activation::None
     }
 
     /// Elements from the first one to the one at an address.
@@ -132,6 +156,14 @@ impl<A: Scalar> Finish<A> {
                 (row, col)
             }
         }
+    }
+
+    /// The values of the bias, and whether they are for rows: those for columns from that of the element at an address on.
+    pub(crate) fn row_bias(&self, at: *const A) -> Option<(&[A], bool)> {
+        let BiasValues { ptr, len, per_row } = self.bias?;
+        // SAFETY: `new` took both from a slice, which outlives the product (point 4 of the module).
+        let values = unsafe { std::slice::from_raw_parts(ptr, len) };
+        Some(if per_row { (values, true) } else { (&values[self.place(at).1..], false) })
     }
 
     /// What is added to `len` elements from the one at an address on: neighbours in a row, or in the only

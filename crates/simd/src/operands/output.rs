@@ -89,6 +89,17 @@ impl<A: Scalar> Output<A> {
         Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles: store, finish }
     }
 
+    /// Whether elements go through something before they are stored.
+    pub fn is_finished(&self) -> bool {
+        !self.finish.is_null()
+    }
+
+    /// Whether rows of sums from scratch are written past the caches: a [fence](crate::fence) is needed then.
+    pub fn streams_sums(&self) -> bool {
+        // SAFETY: it is null or outlives the product (point 4 of the module).
+        unsafe { self.finish.as_ref() }.is_some_and(Finish::streams)
+    }
+
     /// Whether elements are [rounded](Self::rounded).
     pub fn rounds(&self) -> bool {
         // SAFETY: it is null or outlives the product (point 4 of the module).
@@ -133,9 +144,19 @@ impl<A: Scalar> Output<A> {
         }
     }
 
+    /// Whether rows of `width` columns follow one another, and their columns too.
+    pub(crate) fn has_no_gaps(&self, width: usize) -> bool {
+        self.col_stride == 1 && self.row_stride == width as isize
+    }
+
     /// The same from `cols` columns later on.
     pub fn at_col(self, cols: usize) -> Self {
         Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+
+    /// The same where row `row` is its first one.
+    pub fn before_row(self, row: usize) -> Self {
+        Self { ptr: self.ptr.wrapping_offset(-(row as isize * self.row_stride)), ..self }
     }
 
     /// The same for tiles of several rows.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use girih_formats::{RowCsr, Scalar};
 use girih_simd::{RowBlock, RowMap};
 
+use super::finished::Sums;
 use super::{Multiply, Panel, add_up};
 use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_CSR_ENTRIES;
@@ -36,6 +37,16 @@ impl<T: CpuScalar> Entries<'_, T> {
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) {
+        if on.out.is_finished() {
+            return Sums::for_each_part(on, |sums, on| {
+                for start in slots.clone().step_by(sums.rows()) {
+                    let map = map.part(start - slots.start, sums.rows());
+                    let slots = start..start + map.len();
+                    let local = RowMap::Consecutive { first: 0, len: map.len() };
+                    sums.finish(map, on, |on| self.multiply(slots, entries.clone(), local, on));
+                }
+            });
+        }
         let &Self { row_ptr, first: begin, col_idx, values } = self;
         if let Some(values) = T::as_acc(values) {
             let block = RowBlock {

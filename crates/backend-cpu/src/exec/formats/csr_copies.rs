@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 use girih_simd::{GROUP_VECTORS, PREFETCH_AHEAD, PatternBlock, SortedBlock, lanes};
 
-use super::Panel;
+use super::{Panel, finished};
 use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::sorted::SortedCsr;
@@ -30,6 +30,9 @@ fn multiply_sorted<T: CpuScalar>(a: &SortedCsr<T>, task: usize, part: usize, on:
         prefetch_b: a.prefetches_b,
         values: &a.values[ranges.values.clone()],
     };
+    if on.out.is_finished() {
+        return finished::sorted(&block, on);
+    }
     // Parts of a cache line written past the caches make a whole one only if they are neighbours.
     let whole_cache_lines = (on.width * size_of::<<T as Scalar>::Acc>()).is_multiple_of(64);
     let out = if whole_cache_lines || a.consecutive { on.out } else { on.out.cached() };
@@ -58,7 +61,11 @@ fn multiply_tiles<T: CpuScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, T>)
                 0 => out.cached(),
                 _ => out.resumed(),
             };
-            on.kernels.patterns(&block, on.b, &out, on.width);
+            if slabs.len() == 1 && out.is_finished() {
+                finished::patterns(&block, &on);
+            } else {
+                on.kernels.patterns(&block, on.b, &out, on.width);
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! From tiles to kernels: what each format hands to which kernel.
 //!
-//! One file for each format; [`csr_copies`] is for the copies of CSR, [`packed_strip`] for dense strips of
-//! many rows.
+//! One file for each format; [`csr_copies`] is for the copies of CSR, [`finished`] for both where sums are not stored as
+//! they are, [`packed_strip`] for dense strips of many rows.
 
 mod bmat;
 mod csr;
 mod csr_copies;
 mod dense;
+mod finished;
 mod hybrid;
 mod packed_strip;
 mod two_four;
