@@ -15,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 82] = [
+const HEADERS: [(&str, &str); 83] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_sddmm/passed.cuh"),
@@ -57,6 +57,7 @@ const HEADERS: [(&str, &str); 82] = [
     header!("shared/narrow.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
+    header!("shared/parts.cuh"),
     header!("shared/passed_elements.cuh"),
     header!("shared/passed_epilogue.cuh"),
     header!("shared/passed_output.cuh"),

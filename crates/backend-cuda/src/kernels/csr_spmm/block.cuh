@@ -5,6 +5,7 @@
 #include "csr_spmm/params.cuh"
 #include "csr_spmm/store.cuh"
 #include "ptx/atomic.cuh"
+#include "shared/parts.cuh"
 
 // Adds the sums of the other warps, in order, to those of warp 0. All threads of the block call it.
 template <u32 COLUMNS>
@@ -37,7 +38,14 @@ __device__ __forceinline__ void add_warps(Staging& staging, u32 warp, u32 lane,
     }
 }
 
+// Pieces of a row that a thread waits for at a time, where B is read by this. More take registers of other blocks.
+template <class Access>
+constexpr u32 kPiecesAtOnce = sizeof(Acc) > 4 || kHasEpilogue || kAggregates                              ? 2
+                              : sizeof(Stored) == 4 && Access::kBytes == 16 && Access::kLanes < kWarpSize ? 8
+                                                                                                          : 4;
+
 // Adds up the pieces of a row, in order, a thread for each of the columns from `tile` to `end`.
+template <u32 AT_ONCE>
 __device__ __forceinline__ void combine(const Params& p, u32 number, const SplitRow& split, u64 tile,
                                         u64 end) {
     const Finish finish = finish_of(p, split.row, entries_of_split(p, number));
@@ -46,10 +54,8 @@ __device__ __forceinline__ void combine(const Params& p, u32 number, const Split
     for (u64 column = tile + threadIdx.x; column < end; column += kThreads) {
         Acc sum[1];
         clear(sum);
-#pragma unroll 8
-        for (u32 piece = 0; piece < split.n_pieces; ++piece) {
-            sum[0] = join(sum[0], parts[piece * p.partial_stride + column]);
-        }
+        sum[0] = join_parts<AT_ONCE>(parts + column, p.partial_stride, split.n_pieces, sum[0],
+                                     [](Acc x, Acc y) { return join(x, y); });
         OfC* at = row + column * p.c_col_stride;
         put(at, finish(sum[0], at, column));
     }
@@ -75,5 +81,5 @@ __device__ __forceinline__ void store_block(const Params& p, u32 row, u32 entrie
         u32* arrived = p.arrived + number * p.counted_tiles + tile / kTile;
         is_last = ptx::arrive(arrived, split.n_pieces) == split.n_pieces - 1;
     }
-    if (__syncthreads_or(is_last)) combine(p, number, split, tile, min(tile + kTile, p.n));
+    if (__syncthreads_or(is_last)) combine<kPiecesAtOnce<Access>>(p, number, split, tile, min(tile + kTile, p.n));
 }

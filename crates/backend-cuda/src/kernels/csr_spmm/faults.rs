@@ -228,7 +228,7 @@ const FAULTS: &[Fault] = &[
         "arrive(arrived, split.n_pieces) == split.n_pieces - 2",
         vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("the last piece of a row is left out", "csr_spmm/block.cuh":
-        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        "split.n_pieces, sum[0]" => "split.n_pieces - 1, sum[0]",
         vectors, Outcome::Wrong),
     fault!("entries of several rows are read before they are staged", "csr_spmm/runs.cuh":
         "            chunk[lane] = next;\n            __syncwarp();" => "            chunk[lane] = next;",

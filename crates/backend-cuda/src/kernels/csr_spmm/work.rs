@@ -71,16 +71,18 @@ impl Work {
             }
             cuts.clear();
             cuts.push(begin);
+            let least = least_piece(end - begin);
+            let (apart, piece) = (limits.warp.max(least), limits.piece.max(least));
             let mut last = begin;
             while tasks.get(task).is_some_and(|task| task.tile_start < end) {
                 let at = tasks[task].tile_start;
-                if at >= last.saturating_add(limits.warp) {
-                    cut_evenly(&mut cuts, at, limits.piece);
+                if at >= last.saturating_add(apart) {
+                    cut_evenly(&mut cuts, at, piece);
                     last = at;
                 }
                 task += 1;
             }
-            cut_evenly(&mut cuts, end, limits.piece);
+            cut_evenly(&mut cuts, end, piece);
             if cuts.len() <= 2 {
                 let entries = end - begin;
                 let kind = if entries > limits.warp {
@@ -128,6 +130,12 @@ impl Work {
         }
         entries
     }
+}
+
+/// The fewest entries of a piece of a row of `entries`. One block adds up all pieces of a row, about as long for two of them
+/// as it takes for an entry of one: with this many both take equally long.
+fn least_piece(entries: u64) -> u64 {
+    (2 * entries).isqrt()
 }
 
 /// Adds a cut at `end`, if it lies beyond the last, and cuts in between where that leaves more than two
@@ -186,18 +194,34 @@ mod tests {
     #[test]
     fn the_schedules_cuts_are_kept_but_for_short_parts() {
         let layout = RowLayout::natural(2, 1).unwrap();
-        let cuts = tasks(&[(0, 5), (5, 8), (8, 9), (9, 12)]);
-        let row_ptr = [0, 5, 12];
+        let cuts = tasks(&[(0, 5), (5, 9), (9, 13), (13, 14), (14, 17)]);
+        let row_ptr = [0, 5, 17];
         let work = |warp| Work::new(&row_ptr, &layout, &cuts, Limits { warp, ..LIMITS });
-        assert_eq!(lengths(&work(1)), [(0, 3), (1, 1), (2, 3), (0, 5)]);
-        assert_eq!(work(1).splits, [SplitRow { first_piece: 0, n_pieces: 3, row: 1 }]);
-        assert_eq!(lengths(&work(4)), [(0, 4), (1, 3), (0, 5)]);
-        assert_eq!(lengths(&work(5)), [(1, 7), (0, 5)]);
+        assert_eq!(lengths(&work(4)), [(0, 4), (1, 4), (2, 4), (0, 5)]);
+        assert_eq!(work(4).splits, [SplitRow { first_piece: 0, n_pieces: 3, row: 1 }]);
+        assert_eq!(lengths(&work(5)), [(0, 8), (1, 4), (0, 5)]);
+        assert_eq!(lengths(&work(10)), [(1, 12), (0, 5)]);
         // Windows of several rows may be cut inside of some of them only.
         let layout = RowLayout::natural(2, 2).unwrap();
         let limits = Limits { warp: 2, ..LIMITS };
-        let work = Work::new(&[0, 5, 12], &layout, &tasks(&[(0, 7), (7, 12)]), limits);
-        assert_eq!(lengths(&work), [(0, 2), (1, 5), (0, 5)]);
+        let work = Work::new(&[0, 5, 12], &layout, &tasks(&[(0, 8), (8, 12)]), limits);
+        assert_eq!(lengths(&work), [(0, 3), (1, 4), (0, 5)]);
+    }
+
+    #[test]
+    fn pieces_are_longer_the_longer_a_row_is() {
+        let pieces = |entries: u64| {
+            let tasks: Vec<_> = (0..entries / 50).map(|i| (i * 50, (i + 1) * 50)).collect();
+            let limits = Limits { warp: 40, piece: 64 };
+            let layout = RowLayout::natural(1, 1).unwrap();
+            let work = Work::new(&[0, entries], &layout, &self::tasks(&tasks), limits);
+            let lengths = work.items.iter().map(|item| item.length);
+            (work.n_pieces, lengths.clone().min().unwrap(), lengths.max().unwrap())
+        };
+        // As the schedule cuts, up to a row of half of the square of that.
+        assert_eq!(pieces(1250), (25, 50, 50));
+        assert_eq!(pieces(20_000), (100, 200, 200));
+        assert_eq!(pieces(2_000_000), (1000, 2000, 2000));
     }
 
     #[test]

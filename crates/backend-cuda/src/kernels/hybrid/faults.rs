@@ -66,10 +66,10 @@ const FAULTS: &[Fault] = &[
         "return static_cast<u32>(slot);",
         even, Outcome::Wrong),
     fault!("the last part of a packed window is left out", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        "split.n_pieces, float4{}" => "split.n_pieces - 1, float4{}",
         even, Outcome::Wrong),
     fault!("the last piece of a row is left out", "csr_spmm/block.cuh":
-        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        "split.n_pieces, sum[0]" => "split.n_pieces - 1, sum[0]",
         uneven, Outcome::Wrong),
     fault!("a bias of a split window is that of a slot", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
         "store(finish, begin, row, column, sum.x" =>

@@ -158,7 +158,7 @@ const FAULTS: &[Fault] = &[
         "const bool keeps = piece != kWhole;" => "const bool keeps = false;",
         parts, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("the last part of a window is left out", "sm90_bmat_spmm/sm90_bmat_spmm.cu":
-        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        "split.n_pieces, 0.0f" => "split.n_pieces - 1, 0.0f",
         parts, Outcome::Wrong),
     fault!("C is read with beta = 0", "sm90_bmat_spmm/store.cuh":
         "scaled = beta == 0.0f ? alpha * sum : __fmaf_rn(" => "scaled = __fmaf_rn(",

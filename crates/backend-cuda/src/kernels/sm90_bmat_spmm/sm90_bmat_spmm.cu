@@ -15,6 +15,7 @@
 //
 // With EPILOGUE, a bias and an activation are applied to each element as it is stored, and not to sums of a part.
 #include "shared/entry.cuh"
+#include "shared/parts.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
@@ -72,12 +73,8 @@ ENTRY_POINT(bmat_combine, 256)(const __grid_constant__ Params p) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride +
             (column - p.begin);
-        float sum = 0.0f;
-#pragma unroll 4
-        for (u32 piece = 0; piece < split.n_pieces; ++piece) {
-            sum += *part;
-            part += kWindowRows * p.partial_stride;
-        }
+        const float sum = join_parts<16>(part, kWindowRows * p.partial_stride, split.n_pieces, 0.0f,
+                                         [](float x, float y) { return x + y; });
         store.one(p.c + row * p.c_row_stride, row, column, sum);
     }
 }

@@ -173,7 +173,7 @@ const FAULTS: &[Fault] = &[
         "piece != kWhole && !p.atomic" => "false",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("the last part of a window is left out", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        "split.n_pieces, float4{}" => "split.n_pieces - 1, float4{}",
         rows, Outcome::Wrong),
     fault!("C is read with beta = 0", "sm90_wcsr_spmm/store.cuh":
         "            if (beta != 0.0f) {" => "            {",

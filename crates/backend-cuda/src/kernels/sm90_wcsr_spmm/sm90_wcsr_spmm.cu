@@ -20,6 +20,7 @@
 // windows that are whole as they are stored, to those of split windows by wcsr_combine, or by wcsr_split_rows where
 // parts were added to C.
 #include "shared/entry.cuh"
+#include "shared/parts.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_wcsr_spmm/config.cuh"
@@ -85,13 +86,11 @@ ENTRY_POINT(wcsr_combine, 256)(const __grid_constant__ Params p) {
     for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, OfC* begin) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride + column;
-        float4 sum = {};
-#pragma unroll 4
-        for (u32 piece = 0; piece < split.n_pieces; ++piece) {
-            const float4 more = *reinterpret_cast<const float4*>(part);
-            sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
-            part += kWindowRows * p.partial_stride;
-        }
+        const float4 sum = join_parts<8>(
+            reinterpret_cast<const float4*>(part), kWindowRows * p.partial_stride / 4,
+            split.n_pieces, float4{}, [](float4 x, float4 y) {
+                return float4{x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w};
+            });
         store(finish, begin, row, column, sum.x, sum.y, sum.z, sum.w);
     });
 }
