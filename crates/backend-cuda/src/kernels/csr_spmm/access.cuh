@@ -98,15 +98,21 @@ struct Runs {
         return (kReadsAnyway && i == 0) || i < loads;
     }
 
-    // A lane's columns of rows of B.
+    // A lane's columns of rows of B, which are fewer than 2^32 bytes apart.
     struct Columns {
-        u64 offset;
+        const char* first_row;
+        u32 row_bytes;
         u32 loads;
 
-        __device__ __forceinline__ Columns(u64 tile, u32 lane, u64 n, u64)
-            : offset(first(tile, lane, n)), loads(Runs::loads(tile, lane, n)) {}
-        __device__ __forceinline__ auto load(bool wanted, const Stored* row, u32 i) const {
-            return Load<BYTES>::load_if(wanted && is_wanted(i, loads), row + offset + i * kStep);
+        __device__ __forceinline__ Columns(const Params& p, u64 tile, u32 lane)
+            : first_row(static_cast<const char*>(p.b) + first(tile, lane, p.n) * sizeof(Stored)),
+              row_bytes(static_cast<u32>(p.b_row_stride * sizeof(Stored))),
+              loads(Runs::loads(tile, lane, p.n)) {}
+        __device__ __forceinline__ const char* row(u32 col) const {
+            return ptx::address_after(first_row, col, row_bytes);
+        }
+        __device__ __forceinline__ auto load(bool wanted, const char* row, u32 i) const {
+            return Load<BYTES>::load_if(wanted && is_wanted(i, loads), row + i * kStep * sizeof(Stored));
         }
     };
     using Loaded = typename Load<BYTES>::Loaded;
@@ -135,14 +141,21 @@ struct Elements : Runs<sizeof(Stored), LANES, COLUMNS> {
     static constexpr u32 kMostApart = kUnroll < 2 ? 0 : kUnroll < 4 ? 1 : 4;
 
     struct Columns {
+        const Stored* b;
+        u64 row_stride;
         u64 offset[COLUMNS];
         u32 loads;
 
-        __device__ __forceinline__ Columns(u64 tile, u32 lane, u64 n, u64 stride)
-            : loads(Base::loads(tile, lane, n)) {
+        __device__ __forceinline__ Columns(const Params& p, u64 tile, u32 lane)
+            : b(static_cast<const Stored*>(p.b)),
+              row_stride(p.b_row_stride),
+              loads(Base::loads(tile, lane, p.n)) {
 #pragma unroll
-            for (u32 i = 0; i < COLUMNS; ++i) offset[i] = Base::column(tile, lane, i) * stride;
+            for (u32 i = 0; i < COLUMNS; ++i) {
+                offset[i] = Base::column(tile, lane, i) * p.b_col_stride;
+            }
         }
+        __device__ __forceinline__ const Stored* row(u32 col) const { return b + col * row_stride; }
         __device__ __forceinline__ auto load(bool wanted, const Stored* row, u32 i) const {
             return Load<sizeof(Stored)>::load_if(wanted && i < loads, row + offset[i]);
         }
@@ -152,8 +165,8 @@ struct Elements : Runs<sizeof(Stored), LANES, COLUMNS> {
 // Adds the products of the first of N entries, `step` apart, that lie within `left`, or of ALL of them: all
 // loads before the first use.
 template <class Access, u32 N, bool ALL, u32 COLUMNS>
-__device__ __forceinline__ void multiply_entries(const Params& p, const Entry* entries, u32 step,
-                                                 u32 left, const typename Access::Columns& columns,
+__device__ __forceinline__ void multiply_entries(const Entry* entries, u32 step, u32 left,
+                                                 const typename Access::Columns& columns,
                                                  Acc (&sum)[COLUMNS]) {
     typename Access::Loaded b[N][Access::kLoads];
     Acc a[N];
@@ -161,7 +174,7 @@ __device__ __forceinline__ void multiply_entries(const Params& p, const Entry* e
     for (u32 u = 0; u < N; ++u) {
         if (ALL || u * step < left) {
             const Entry entry = entries[u * step];
-            const Stored* row = static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
+            const auto* const row = columns.row(entry.col);
             a[u] = entry.value;
 #pragma unroll
             for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(true, row, i);

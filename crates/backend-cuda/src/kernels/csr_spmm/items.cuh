@@ -99,7 +99,7 @@ __device__ __forceinline__ void multiply_apart(const Params& p, const Item& item
         }
 #pragma unroll
         for (u32 u = 0; u < kUnroll; ++u) {
-            const Stored* const row = static_cast<const Stored*>(p.b) + col[u] * p.b_row_stride;
+            const auto* const row = columns.row(col[u]);
 #pragma unroll
             for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(u * step < left, row, i);
         }
@@ -136,10 +136,10 @@ __device__ __forceinline__ void multiply_staged(const Params& p, const Item& ite
         if (ahead < item.length) next = load_entry(p, item.begin + ahead);
         u32 e = in_team / Access::kLanes;
         for (; e + (kUnroll - 1) * step < left; e += kUnroll * step) {
-            multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, columns, sum);
+            multiply_entries<Access, kUnroll, true>(chunk + e, step, left - e, columns, sum);
         }
         if (e < left) {
-            multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, columns, sum);
+            multiply_entries<Access, kUnroll, false>(chunk + e, step, left - e, columns, sum);
         }
         __syncwarp();
     }
@@ -172,7 +172,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
     wait_for_b();
 
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
-        const typename Access::Columns columns(tile, across, p.n, p.b_col_stride);
+        const typename Access::Columns columns(p, tile, across);
         Acc sum[COLUMNS];
         clear(sum);
         if constexpr (kReadsApart) {

@@ -54,7 +54,7 @@ pub(crate) fn kernels(dtype: DType) -> [Kernel; 2] {
     let (registers, entry) = match dtype {
         DType::C64 => (128, 32),
         // Two vectors of 16-bit values are 16 sums.
-        DType::F16 | DType::Bf16 => (120, 16),
+        DType::F16 | DType::Bf16 => (128, 16),
         _ => (112, 16),
     };
     let vectors = Kernel {

@@ -77,8 +77,8 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     Entry* const to = of_team + (in_team & (groups - 1)) * kOfGroup + (in_team >> group_bits);
     const Entry* const from = of_team + in_team / LANES * kOfGroup;
     // A lane beyond the last column reads the tile's first, so that none needs a condition.
-    const char* const b =
-        static_cast<const char*>(p.b) + Access::first(tile, across, p.n) * sizeof(Stored);
+    const char* const b = ptx::as_one_number(
+        static_cast<const char*>(p.b) + Access::first(tile, across, p.n) * sizeof(Stored));
     const u32 stride = static_cast<u32>(p.b_row_stride * sizeof(Stored));
     const u32 loads = Access::loads(tile, across, p.n);
 

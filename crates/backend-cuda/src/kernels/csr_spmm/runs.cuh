@@ -24,6 +24,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     constexpr bool kSwapsHere = kSwaps<Access> && !kHasEpilogue;
 
     const u32 lane = threadIdx.x % kWarpSize;
+    const u32 row_bytes = static_cast<u32>(p.b_row_stride * sizeof(Stored));
     const Acc alpha = alpha_of(p);
     const Acc beta = beta_of(p);
     const u64 first = (warp_number(p) - p.n_by_warp) * p.team;
@@ -55,11 +56,12 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     wait_for_b();
 
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
-        u64 offset[kLoads];
+        const char* first_row[kLoads];
 #pragma unroll
         for (u32 i = 0; i < kLoads; ++i) {
             const u64 column = Access::column(tile, lane, i * kVector);
-            offset[i] = column < p.n ? column : tile;
+            const u64 first = column < p.n ? column : tile;
+            first_row[i] = static_cast<const char*>(p.b) + first * sizeof(Stored);
         }
         Acc sum[COLUMNS] = {};
         u32 current = 0;
@@ -102,12 +104,11 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                 for (u32 u = 0; u < kUnroll; ++u) {
                     if (e + u < left) {
                         const Entry entry = chunk[e + u];
-                        const Stored* row =
-                            static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
                         a[u] = entry.value;
 #pragma unroll
                         for (u32 i = 0; i < kLoads; ++i) {
-                            b[u][i] = ptx::load_constant(row + offset[i]);
+                            b[u][i] = ptx::load_constant(
+                                ptx::address_after(first_row[i], entry.col, row_bytes));
                         }
                     }
                 }

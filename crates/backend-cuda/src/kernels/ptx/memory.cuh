@@ -13,6 +13,19 @@ struct alignas(16) Vector16 {
     u32 word[4];
 };
 
+// An address as one number: the compiler forgets what it is the sum of, and does not add that up at each use.
+__device__ __forceinline__ const char* as_one_number(const char* address) {
+    asm volatile("" : "+l"(address));
+    return address;
+}
+
+// The address `count` times `bytes` after another, in one instruction.
+__device__ __forceinline__ const char* address_after(const char* address, u32 count, u32 bytes) {
+    const char* at;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(count), "r"(bytes), "l"(address));
+    return at;
+}
+
 // 16 bytes that nothing writes while the kernel runs. `address` is a multiple of 16.
 __device__ __forceinline__ Vector16 load_constant(const void* address) {
     Vector16 v;

@@ -38,14 +38,18 @@ impl Layout {
     /// The layout for operands as they lie in memory.
     pub(crate) fn stored(self, operation: Operation) -> Self {
         let Operation { b_load_bytes, c_whole, b_row_bytes, c_in_vectors } = operation;
-        let load = self.load_of(b_load_bytes);
+        // Addresses of rows are reckoned with 32 bits, but for elements one by one.
+        let load = match u32::try_from(b_row_bytes) {
+            Ok(_) => self.load_of(b_load_bytes),
+            Err(_) => Load::Elements,
+        };
         // Loads of less than a vector leave neighbouring columns to neighbouring lanes.
         let exchanges = load == Load::Vectors && self.lanes > 1 && !c_in_vectors;
         let layout = Self { load, exchanges, ..self };
         match self.way {
             Way::Runs if load == Load::Vectors && c_whole => Self { team: RUN, ..layout },
-            // Teams reckon with 32 bits, and take one tile.
-            Way::Rows(_) if load != Load::Elements && b_row_bytes <= u64::from(u32::MAX) => {
+            // Teams take one tile.
+            Way::Rows(_) if load != Load::Elements => {
                 let rows = layout.by_single_vectors();
                 if rows.takes_all_tiles() { rows } else { Self { way: Way::Items, ..layout } }
             }

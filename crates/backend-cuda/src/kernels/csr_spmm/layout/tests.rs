@@ -293,18 +293,16 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                 }
                 let wide = |bytes| Operation { b_row_bytes: 1 << 32, ..operation(bytes, true) };
                 let size = dtype.size();
-                let of_items = if size <= 4 { "word_pairs" } else { "elements" };
                 let of_teams = if size <= 4 { "word_pairs" } else { "words" };
                 let mut others = vec![
                     (operation(16, false), stored.entry().1.to_owned()),
                     (operation(0, true), format!("csr_spmm_elements_{lanes}x{vectors}")),
-                    (wide(16), format!("csr_spmm_vectors_{lanes}x{vectors}")),
-                    (wide(8), format!("csr_spmm_{of_items}_{lanes}x{vectors}")),
+                    (wide(16), format!("csr_spmm_elements_{lanes}x{vectors}")),
+                    (wide(8), format!("csr_spmm_elements_{lanes}x{vectors}")),
                     (operation(8, true), format!("csr_spmm_rows_{of_teams}_{lanes}x4")),
                 ];
                 if size <= 4 {
-                    let of_items = if size == 2 && lanes > 1 { "words" } else { "elements" };
-                    others.push((wide(4), format!("csr_spmm_{of_items}_{lanes}x{vectors}")));
+                    others.push((wide(4), format!("csr_spmm_elements_{lanes}x{vectors}")));
                     others.push((operation(4, true), format!("csr_spmm_rows_words_{lanes}x4")));
                 }
                 if size == 2 {
