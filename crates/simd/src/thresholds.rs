@@ -254,11 +254,11 @@ thresholds! {
     /// Columns of these sums.
     SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four vectors";
     /// Sums of CSR that are finished at a time.
-    FINISHED_SUMS: usize = 8192, "sums", "assumption: 32 KiB of f32; with half of it, 2 % slower at 64 columns";
+    FINISHED_SUMS: usize = 8192, "sums", "commit ef9ba522: with half of it, 2 % slower at 64 columns";
     /// Columns of these sums.
     FINISHED_COLS: usize = 256, "columns", "by construction: there are sums for a slice of 16 rows";
     /// Rows of these sums.
-    FINISHED_ROWS: usize = 512, "rows", "assumption: enough of a single column";
+    FINISHED_ROWS: usize = 512, "rows", "commit ef9ba522";
     /// Entries of CSR that are widened at a time.
     STACK_CSR_ENTRIES: usize = 2048, "entries", "commit eaf9c92";
     /// Values of dense tiles that are widened at a time.
