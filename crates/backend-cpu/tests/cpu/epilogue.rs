@@ -9,7 +9,7 @@ use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use girih_testkit::operands::random;
 use half::{bf16, f16};
-use ndarray::{Array2, ShapeBuilder, s};
+use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
 
 const WIDTHS: [usize; 6] = [1, 4, 13, 64, 100, 520];
 
@@ -183,7 +183,7 @@ fn a_large_c_is_finished_as_a_small_one_is() {
     for ((name, a), isa) in matrices.iter().flat_map(|a| {
         Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(move |isa| (a, isa))
     }) {
-        for n in [32, 64, 90] {
+        for n in [32, 64, 71, 90] {
             let (m, k) = (a.nrows(), a.ncols());
             let prepared = CpuBackend::with_isa(isa).unwrap();
             let prepared = prepared.prepare(&plan(a, FormatSpec::Csr, n, None)).unwrap();
@@ -193,13 +193,20 @@ fn a_large_c_is_finished_as_a_small_one_is() {
             let bias: Vec<f32> = (0..n).map(|j| (j % 7) as f32 - 3.0).collect();
             let epilogue = Epilogue::new().bias_per_column(f32::erase_acc(column(&bias)));
             let epilogue = epilogue.activation(Activation::Relu);
+            // Rows without gaps, the first of which begins with a cache line.
+            let mut all = vec![f16::NAN; m * n + 32];
+            let first = all.as_ptr().align_offset(64);
+            let mut half =
+                ArrayViewMut2::from_shape((m, n), &mut all[first..first + m * n]).unwrap();
+            prepared.execute(1.0, (&b).into(), 0.0, half.view_mut().into()).unwrap();
+            let rounded = |(x, &found): (&f32, &f16)| found == f16::from_f32(*x);
+            assert!(plain.iter().zip(&half).all(rounded), "{name}, {isa}, n = {n}, without gaps");
             for skip in [0, 1] {
                 let what = format!("{name}, {isa}, n = {n}, {skip} elements after a cache line");
                 let mut all = Array2::from_elem((m, n.next_multiple_of(32) + 64), f16::NAN);
                 let first = all.as_ptr().align_offset(64) + skip;
                 let mut half = all.slice_mut(s![.., first..first + n]);
                 prepared.execute(1.0, (&b).into(), 0.0, half.view_mut().into()).unwrap();
-                let rounded = |(x, &found): (&f32, &f16)| found == f16::from_f32(*x);
                 assert!(plain.iter().zip(&half).all(rounded), "{what}");
                 let mut all = Array2::from_elem((m, n.next_multiple_of(16) + 32), f32::NAN);
                 let first = all.as_ptr().align_offset(64) + skip;

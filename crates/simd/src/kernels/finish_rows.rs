@@ -106,17 +106,16 @@ unsafe fn round_rows<V: Vector, const BF16: bool>(
     map: RowMap<'_>,
     cols: usize,
 ) {
-    // Whole cache lines, of rows that begin with one.
-    let in_lines = c.ptr.addr().is_multiple_of(2 * LINE)
-        && (row_stride % LINE as isize == 0 || map.len() == 1);
-    let past = if streams && in_lines { cols - cols % LINE } else { 0 };
     for i in 0..map.len() {
         let Some(row) = map.row(i) else { continue };
+        let to = c.at(row as isize * row_stride).ptr;
+        // Whole cache lines, of a row that begins with one.
+        let in_lines = streams && to.addr().is_multiple_of(2 * LINE);
+        let past = if in_lines { cols - cols % LINE } else { 0 };
         // SAFETY: the instruction set by point 1; sums and elements of C by point 2, which begin with a cache line if any
         // are written past the caches.
         unsafe {
             let from = sums.as_ptr().add(i * cols).cast::<f32>();
-            let to = c.at(row as isize * row_stride).ptr;
             if past > 0 {
                 V::Isa::narrow::<true>(from, to, past, BF16);
             }
@@ -150,10 +149,8 @@ unsafe fn finish_by_vectors<V: Vector, const BIAS: u8>(
     };
     // SAFETY: the instruction set by point 1.
     let (alpha, least) = unsafe { (V::splat(out.alpha), V::splat(least)) };
-    let in_lines = out.ptr.addr().is_multiple_of(2 * LINE)
-        && (out.row_stride * size_of::<V::Acc>() as isize % (2 * LINE as isize) == 0);
-    let streams = finish.streams() && c.is_none() && in_lines;
     let is_gelu = finish.activation == Activation::Gelu;
+    let streams = finish.streams() && c.is_none() && !is_gelu;
     let mut some = Aligned([V::Acc::ZERO; AT_ONCE]);
     for i in 0..map.len() {
         let Some(row) = map.row(i) else { continue };
@@ -166,6 +163,7 @@ unsafe fn finish_by_vectors<V: Vector, const BIAS: u8>(
             let of_cols = if BIAS == PER_COLUMN { bias[j..j + len].as_ptr() } else { from };
             let dst = out.row(row).wrapping_add(j);
             let to = if c.is_some() || is_gelu { some.0.as_mut_ptr() } else { dst };
+            let streams = streams && to.addr().is_multiple_of(2 * LINE);
             macro_rules! finish {
                 ($at:expr, |$p:ident| $load:expr) => {{
                     let $p = from.add($at);
