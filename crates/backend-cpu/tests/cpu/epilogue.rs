@@ -7,6 +7,7 @@ use girih_backend_cpu::{CpuBackend, Isa};
 use girih_formats::{Accumulator, Csr, FormatSpec, Real, RealNumber, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
+use girih_reorder::Method;
 use girih_testkit::operands::random;
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
@@ -218,6 +219,33 @@ fn a_large_c_is_finished_as_a_small_one_is() {
                 assert!(plain.indexed_iter().map(finished).eq(c.iter().copied()), "{what}");
                 // Nothing is written beside C.
                 assert!(all.iter().filter(|x| x.is_nan()).count() == all.len() - m * n, "{what}");
+            }
+        }
+    }
+}
+
+/// Rows that go elsewhere, in tiles and sorted: backwards, so that later ones come first, and in no order.
+#[test]
+fn rows_in_other_orders_are_finished_where_they_go() {
+    let matrices: [Csr<f32>; 3] = [
+        laplacian_5pt(40, 30).unwrap(),
+        fem_3d(6, 6, 6, 3, 1).unwrap(),
+        power_law_rows(900, 700, 40, 3).unwrap(),
+    ];
+    for a in &matrices {
+        for method in [Method::Reverse, Method::Random { seed: 3 }] {
+            for n in [1, 16, 64, 100, 300] {
+                let options = PlanOptions::new(n).format(FormatSpec::Csr).reorder(method);
+                let plan = Planner::new(options).plan(a).unwrap();
+                let prepared = CpuBackend::new().prepare(&plan).unwrap();
+                let what = format!("{method:?}: {}", prepared.lowering(n));
+                agrees(&*prepared, a, n, &what);
+                let b = random::<f32>(a.ncols(), n, 1);
+                let mut plain = Array2::from_elem((a.nrows(), n), f32::NAN);
+                prepared.execute(1.0, (&b).into(), 0.0, (&mut plain).into()).unwrap();
+                let mut half = Array2::from_elem((a.nrows(), n), f16::NAN);
+                prepared.execute(1.0, (&b).into(), 0.0, (&mut half).into()).unwrap();
+                assert!(half.iter().eq(plain.mapv(f16::from_f32).iter()), "{what}, n = {n}");
             }
         }
     }

@@ -142,10 +142,9 @@ pub(super) fn patterns<T: CpuScalar>(block: &PatternBlock<'_, T::Acc>, on: &Pane
         let mut in_order = [Tile { rows: [PAD_ROW; TILE_ROWS], counts: [0; PATTERNS] }; MOST_TILES];
         let mut to = [[PAD_ROW; TILE_ROWS]; MOST_TILES];
         for tiles in block.tiles.chunks((sums.rows() / TILE_ROWS).min(MOST_TILES)) {
-            if let Some(map) = neighbours(tiles) {
-                let RowMap::Consecutive { first, .. } = map else { unreachable!() };
+            if let Some((first, len)) = neighbours(tiles) {
                 let these = PatternBlock { tiles, ..left };
-                sums.finish(map, on, |on| {
+                sums.finish(RowMap::Consecutive { first, len }, on, |on| {
                     let out = on.out.before_row(first);
                     on.kernels.patterns(&these, on.b, &out, on.width);
                 });
@@ -169,14 +168,10 @@ pub(super) fn patterns<T: CpuScalar>(block: &PatternBlock<'_, T::Acc>, on: &Pane
     });
 }
 
-/// The rows of tiles, if they follow one another.
-fn neighbours(tiles: &[Tile]) -> Option<RowMap<'static>> {
-    let mut rows = tiles.iter().flat_map(|tile| tile.rows).filter(|&row| row != PAD_ROW);
-    let first = rows.next()?;
-    let mut len = 1;
-    rows.all(|row| {
-        len += 1;
-        row - first == len - 1
-    })
-    .then_some(RowMap::Consecutive { first: first as usize, len: len as usize })
+/// The first row of tiles, and how many there are, if they follow one another.
+fn neighbours(tiles: &[Tile]) -> Option<(usize, usize)> {
+    let rows = || tiles.iter().flat_map(|tile| tile.rows).filter(|&row| row != PAD_ROW);
+    let first = rows().next()?;
+    let follow = rows().zip(first..).all(|(row, next)| row == next);
+    follow.then(|| (first as usize, rows().count()))
 }
