@@ -202,6 +202,15 @@ fn a_large_c_is_finished_as_a_small_one_is() {
             prepared.execute(1.0, (&b).into(), 0.0, half.view_mut().into()).unwrap();
             let rounded = |(x, &found): (&f32, &f16)| found == f16::from_f32(*x);
             assert!(plain.iter().zip(&half).all(rounded), "{name}, {isa}, n = {n}, without gaps");
+            let mut all = vec![f32::NAN; m * n + 16];
+            let first = all.as_ptr().align_offset(64);
+            let mut c = ArrayViewMut2::from_shape((m, n), &mut all[first..first + m * n]).unwrap();
+            let relu = Epilogue::new().activation(Activation::Relu);
+            prepared.execute_with(1.0, (&b).into(), 0.0, c.view_mut().into(), &relu).unwrap();
+            assert!(
+                plain.iter().map(|x| x.max(0.0)).eq(c.iter().copied()),
+                "{name}, {isa}, n = {n}"
+            );
             for skip in [0, 1] {
                 let what = format!("{name}, {isa}, n = {n}, {skip} elements after a cache line");
                 let mut all = Array2::from_elem((m, n.next_multiple_of(32) + 64), f16::NAN);

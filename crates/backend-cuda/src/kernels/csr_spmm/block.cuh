@@ -38,7 +38,8 @@ __device__ __forceinline__ void add_warps(Staging& staging, u32 warp, u32 lane,
     }
 }
 
-// Pieces of a row that a thread waits for at a time, where B is read by this. More take registers of other blocks.
+// Pieces of a row that a thread waits for at a time, for each way to read B. With more, a thread takes more registers, and a
+// multiprocessor holds fewer blocks.
 template <class Access>
 constexpr u32 kPiecesAtOnce = sizeof(Acc) > 4 || kHasEpilogue || kAggregates                              ? 2
                               : sizeof(Stored) == 4 && Access::kBytes == 16 && Access::kLanes < kWarpSize ? 8

@@ -19,7 +19,7 @@ __device__ __forceinline__ const char* as_one_number(const char* address) {
     return address;
 }
 
-// The address `count` times `bytes` after another, in one instruction.
+// The address `count` times `bytes` after another, by 32-bit factors. The assembler may split it into a product and sums.
 __device__ __forceinline__ const char* address_after(const char* address, u32 count, u32 bytes) {
     const char* at;
     asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(count), "r"(bytes), "l"(address));
