@@ -25,6 +25,8 @@ pub struct Trace {
     pub packed_strips: bool,
     /// Whether C was written past the caches.
     pub past_caches: bool,
+    /// Whether vectors began with cache lines, before the first column.
+    pub from_lines: bool,
     /// Whether B was widened before.
     pub widened_b: bool,
     /// Widths of panels of B that were packed.
@@ -60,6 +62,14 @@ impl Recorder {
     /// Records that a kernel reads whole rows of B.
     pub fn whole_rows(&self) {
         self.with(|trace| trace.whole_rows = true);
+    }
+
+    /// Records that vectors begin with cache lines, before the first column, and how C is written.
+    pub fn from_lines(&self, past_caches: bool) {
+        self.with(|trace| {
+            trace.from_lines = true;
+            trace.past_caches |= past_caches;
+        });
     }
 
     /// Records that rows of B are gathered for a dense strip.

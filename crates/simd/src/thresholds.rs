@@ -225,6 +225,8 @@ thresholds! {
     STORE_PAST_BYTES: usize = 2 << 20, "bytes", "commit c47d693";
     /// The same for tiles of several rows.
     STORE_PAST_TILES_BYTES: usize = 4 << 20, "bytes", "commit c47d693";
+    /// Vectors of a row of C from which whole lines are written past the caches, though its ends are not.
+    HEADED_PAST_VECTORS: usize = 8, "vectors", "commit bf44765b: with 4, rows of two entries were slower";
 
     // Threads.
     /// Least work that is shared with other threads.

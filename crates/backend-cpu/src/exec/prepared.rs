@@ -162,7 +162,7 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         self.execute_with(alpha, b, beta, c, &Epilogue::new())
     }
 
-    /// With an epilogue, and in 16 bits, C is never stored past the caches. The bits are those of the
+    /// The bits are those of the
     /// plain product, put through the epilogue in the accumulation type, then rounded. A bias with other strides than 1
     /// is copied.
     fn execute_with(

@@ -5,12 +5,12 @@ use std::thread;
 
 use girih_backend::{DenseScalar, PreparedSpmm};
 use girih_formats::io::{ReadOptions, read};
-use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, FormatSpec, RealNumber, RowLayout, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::Schedule;
 use girih_simd::{Recorder, lanes};
 use half::f16;
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use super::Prepared;
 use crate::Isa;
@@ -93,7 +93,7 @@ fn does_as_lowered<T: CpuScalar + DenseScalar>(
     // The rows of C begin with a cache line wherever they can.
     let mut c = vec![T::Acc::ZERO; m * n + 64];
     let first = c.as_ptr().align_offset(64);
-    let mut c = ndarray::ArrayViewMut2::from_shape((m, n), &mut c[first..first + m * n]).unwrap();
+    let mut c = ArrayViewMut2::from_shape((m, n), &mut c[first..first + m * n]).unwrap();
     let (b, c) = (T::erase(b.view()), T::erase_acc_mut(c.slice_mut(s![.., ..])));
     prepared.execute(1.0, b, 0.0, c).unwrap();
     let trace = recorder.take();
@@ -236,4 +236,62 @@ fn real_matrices_run_as_the_lowering_says() {
         }
     }
     assert!(!seen.kernels.is_empty(), "no matrix was read");
+}
+
+/// Products of operands `skip` elements after the beginning of a cache line, of B and of C, have the bits of those on lines,
+/// and nothing around C is written.
+fn beside_lines<T: CpuScalar + DenseScalar>(a: &Csr<T>, seen: &mut [usize; 2]) {
+    let (m, k) = (a.nrows(), a.ncols());
+    let layout = RowLayout::natural(m, 1).unwrap();
+    let tiling = Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap();
+    let schedule = Schedule::by_tiles(&tiling, tiling.n_tiles() / 7 + 1);
+    for n in [24, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160, 192, 256, 320] {
+        let case = Case::new(&tiling, n, 2, Isa::best(), Machine::detect());
+        let team = Team::with_threads(2).unwrap();
+        let mut prepared = Prepared::build(case, team, &tiling, &schedule).unwrap();
+        let recorder = Recorder::leaked();
+        prepared.recorder = Some(recorder);
+        let mut values = vec![T::ZERO; k * n + 64];
+        let mut sums = vec![T::Acc::ZERO; m * n + 128];
+        let (b_line, c_line) = (values.as_ptr().align_offset(64), sums.as_ptr().align_offset(64));
+        for beta in [0.0, 0.5] {
+            let mut product = |b_skip: usize, c_skip: usize| {
+                let b = b_line + b_skip..b_line + b_skip + k * n;
+                for (i, value) in values[b.clone()].iter_mut().enumerate() {
+                    *value = T::from_f64((i % 29) as f64 - 13.0);
+                }
+                let around = T::Acc::from_f64(-7.0);
+                sums.fill(around);
+                let c = c_line + c_skip..c_line + c_skip + m * n;
+                sums[c.clone()].fill(T::Acc::from_f64(3.0));
+                let b = ArrayView2::from_shape((k, n), &values[b]).unwrap();
+                let view = ArrayViewMut2::from_shape((m, n), &mut sums[c.clone()]).unwrap();
+                prepared.execute(1.5, T::erase(b), beta, T::erase_acc_mut(view)).unwrap();
+                let outside = sums[..c.start].iter().chain(&sums[c.end..]);
+                assert!(outside.into_iter().all(|&x| x == around), "n = {n}");
+                (sums[c].to_vec(), recorder.take())
+            };
+            let (expected, _) = product(0, 0);
+            for (b_skip, c_skip) in [(4, 4), (0, 4), (4, 0), (1, 3), (7, 7)] {
+                let (found, trace) = product(b_skip, c_skip);
+                assert!(found == expected, "n = {n}, B and C at {b_skip} and {c_skip}");
+                seen[0] += usize::from(trace.from_lines);
+                seen[1] += usize::from(trace.from_lines && trace.past_caches);
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_beside_cache_lines_change_no_bit() {
+    let mut seen = [0; 2];
+    for a in [fem_3d(7, 7, 7, 3, 1), uniform(5000, 900, 5, 1), uniform(700, 900, 60, 1)] {
+        beside_lines::<f32>(&a.unwrap(), &mut seen);
+    }
+    for a in [fem_3d(4, 4, 4, 3, 1), uniform(2500, 400, 5, 1)] {
+        beside_lines::<f64>(&a.unwrap(), &mut seen);
+    }
+    if Isa::Avx512.is_available() {
+        assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+    }
 }

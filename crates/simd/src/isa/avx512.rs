@@ -114,6 +114,26 @@ unsafe fn lanes_of_8(len: usize) -> __mmask8 {
     unsafe { _cvtu32_mask8((1 << len) - 1) }
 }
 
+/// Lanes `from..16`.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn lanes_from_16(from: usize) -> __mmask16 {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _cvtu32_mask16(0xffff << from) }
+}
+
+/// Lanes `from..8`.
+///
+/// # Safety
+/// 1. The machine has AVX-512 DQ.
+#[inline(always)]
+unsafe fn lanes_from_8(from: usize) -> __mmask8 {
+    // SAFETY: AVX-512 DQ by point 1.
+    unsafe { _cvtu32_mask8(0xff << from) }
+}
+
 /// The greater lane of each pair: `a` where they are equal, NaN where either is.
 ///
 /// # Safety
@@ -136,7 +156,8 @@ unsafe fn greater_8_doubles(a: __m512d, b: __m512d) -> __m512d {
 }
 
 vector! {
-    F32x16(__m512) of Avx512: 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true, MASKS_HALVES: true];
+    F32x16(__m512) of Avx512: 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true, MASKS_HALVES: true, HEADS: true]
+    lanes_from_16;
     lanes_of_16 _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps _mm512_storeu_ps _mm512_mask_storeu_ps
     _mm512_stream_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps greater_16 totals_16
 }
@@ -151,7 +172,8 @@ vector! {
     _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4 totals_4
 }
 vector! {
-    F64x8(__m512d) of Avx512: 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true, MASKS_HALVES: true];
+    F64x8(__m512d) of Avx512: 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true, MASKS_HALVES: true, HEADS: true]
+    lanes_from_8;
     lanes_of_8 _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd _mm512_storeu_pd _mm512_mask_storeu_pd
     _mm512_stream_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd greater_8_doubles totals_8_doubles
 }

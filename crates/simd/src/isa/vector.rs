@@ -41,12 +41,22 @@ pub(crate) trait Vector: Copy {
     const MASKS_HALVES: bool = false;
     /// Whether there are instructions that prefetch cache lines and write past the caches.
     const PREFETCHES: bool = false;
+    /// Whether panels may begin within a vector: partial vectors are loaded and stored as fast as whole ones.
+    const HEADS: bool = false;
 
     /// Lanes `0..len`, `len ≤ LANES`.
     ///
     /// # Safety
     /// Point 1 of the trait.
     unsafe fn mask(len: usize) -> Self::Mask;
+
+    /// Lanes `from..LANES`, where panels [may begin within a vector](Self::HEADS).
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
+    unsafe fn mask_from(_from: usize) -> Self::Mask {
+        unreachable!("no panel begins within a vector")
+    }
 
     /// `x` in every lane.
     ///
@@ -218,7 +228,8 @@ pub(crate) trait VectorsFor<T: Scalar>: Compile {
 #[cfg(any(all(target_arch = "x86_64", feature = "avx2"), target_arch = "aarch64"))]
 macro_rules! vector {
     (
-        $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
+        $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty,
+        [$($constant:ident: $value:expr),*] $($mask_from:ident)?;
         $mask_fn:ident $splat:ident $load:ident $load_masked:ident $store:ident $store_masked:ident
         $stream:ident $mul_add:ident $add:ident $mul:ident $greater:ident $totals:ident
     ) => {
@@ -238,6 +249,13 @@ macro_rules! vector {
                 // SAFETY: the instruction set by point 1.
                 unsafe { $mask_fn(len) }
             }
+            $(
+                #[inline(always)]
+                unsafe fn mask_from(from: usize) -> $mask {
+                    // SAFETY: the instruction set by point 1.
+                    unsafe { $mask_from(from) }
+                }
+            )?
             #[inline(always)]
             unsafe fn splat(x: $acc) -> Self {
                 // SAFETY: the instruction set by point 1.

@@ -6,8 +6,10 @@
 
 use girih_formats::{RealNumber, Scalar};
 
+use super::edges::{Edges, LAST, NONE};
 use super::rows::RowBlock;
 use super::store::store;
+use super::sum::widen_vector;
 use crate::isa::{VectorsFor, Widen};
 use crate::operands::{Output, RowMap, Source};
 
@@ -69,9 +71,8 @@ unsafe fn each<V: Widen<T>, T: Scalar<Acc = V::Acc>, const SUM: bool>(
     width: usize,
 ) {
     let (lanes, group) = (V::LANES, GROUP * V::LANES);
-    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
     // SAFETY: the instruction set by point 1.
-    let mask = unsafe { V::mask(last) };
+    let edges = &unsafe { Edges::new(width) };
     let at = |i: usize| (block.row_ptr[i] - block.first) as usize;
     for i in 0..map.len() {
         let Some(row) = map.row(i) else { continue };
@@ -86,32 +87,32 @@ unsafe fn each<V: Widen<T>, T: Scalar<Acc = V::Acc>, const SUM: bool>(
         }
         let mut j = 0;
         macro_rules! vectors {
-            ($k:expr, $tail:literal, $len:expr) => {
+            ($k:expr, $edges:expr) => {
                 // SAFETY: the instruction set by point 1. Columns end before `width`, so they are valid in B
                 // by point 2 and in C by point 3; nothing streams by point 4.
                 unsafe {
                     let totals =
-                        totals::<V, T, { $k }, $tail, SUM>(cols, values, b.at_col(j), mask);
+                        totals::<V, T, { $k }, { $edges }, SUM>(cols, values, b.at_col(j), edges);
                     let dst = out.row(row).wrapping_offset(j as isize * out.col_stride);
-                    store::<V, { $k }, $tail>(totals, &out, dst, mask, $len);
+                    store::<V, { $k }, { $edges }>(totals, &out, dst, edges);
                 }
             };
         }
         while const { V::WIDE } && j + group <= width {
-            vectors!(GROUP, false, lanes);
+            vectors!(GROUP, NONE);
             j += group;
         }
         while j + lanes <= width {
-            vectors!(1, false, lanes);
+            vectors!(1, NONE);
             j += lanes;
         }
         if j < width {
-            vectors!(1, true, last);
+            vectors!(1, LAST);
         }
     }
 }
 
-/// What `K` vectors of products come to, the last of them with the lanes of `mask` if there is a `TAIL`.
+/// What `K` vectors of products come to, some of them partial as `EDGES` says.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -121,18 +122,18 @@ unsafe fn totals<
     V: Widen<T>,
     T: Scalar<Acc = V::Acc>,
     const K: usize,
-    const TAIL: bool,
+    const EDGES: u8,
     const SUM: bool,
 >(
     cols: &[u32],
     values: &[V::Acc],
     b: Source<T>,
-    mask: V::Mask,
+    edges: &Edges<V>,
 ) -> [V; K] {
     let load = |col: u32, u: usize| -> V {
-        let from = b.ptr.wrapping_offset(col as isize * b.row_stride).wrapping_add(u * V::LANES);
+        let row = b.ptr.wrapping_offset(col as isize * b.row_stride);
         // SAFETY: the instruction set by point 1, the lanes by point 2.
-        unsafe { if TAIL && u + 1 == K { V::widen_masked(from, mask) } else { V::widen(from) } }
+        unsafe { widen_vector::<V, T, K, EDGES>(row, u, edges) }
     };
     // SAFETY: the instruction set by point 1.
     unsafe {

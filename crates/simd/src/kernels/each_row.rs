@@ -2,7 +2,8 @@
 
 use girih_formats::Scalar;
 
-use super::panel::{FewVectors, ManyVectors, RowOperands};
+use super::edges::{Headed, LAST, NONE};
+use super::panel::{FewVectors, HeadedVectors, ManyVectors, RowOperands};
 use super::prefetch::Prefetch;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -20,6 +21,8 @@ use crate::operands::{Input, Output, Store};
 pub(crate) trait Rows {
     /// The type of their values.
     type Acc;
+    /// Whether rows are so short that C matters more than B, if one of both [begins with cache lines](Headed).
+    const C_LEADS: bool;
 
     /// Calls `kernel` with every row.
     ///
@@ -69,9 +72,9 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
     // SAFETY: the points of `each_row_as` are these. On machines that never prefetch, one copy is enough.
     unsafe {
         if const { I::Vector::PREFETCHES } && prefetch != Prefetch::Nothing {
-            each_row_as::<I, T, true>(rows, b, out, width, prefetch);
+            each_row_as::<I, T, _, true>(rows, b, out, width, prefetch);
         } else {
-            each_row_as::<I, T, false>(rows, b, out, width, Prefetch::Nothing);
+            each_row_as::<I, T, _, false>(rows, b, out, width, Prefetch::Nothing);
         }
     }
 }
@@ -82,13 +85,17 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
 /// # Safety
 /// Points 1 to 3 of [`each_row`].
 #[inline(always)]
-unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
-    rows: impl Rows<Acc = T::Acc>,
+unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
+    rows: R,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
     prefetch: Prefetch,
-) {
+) where
+    I: VectorsFor<T>,
+    T: Scalar,
+    R: Rows<Acc = T::Acc>,
+{
     let lanes = const { <I::Vector as Vector>::LANES };
     macro_rules! few {
         ($vector:ty, $vectors:literal, $chains:literal) => {{
@@ -99,15 +106,29 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
             // SAFETY: the points of `few_vectors` and `many_columns` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
-                    few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCHES>(rows, b, out, width, prefetch);
+                    few_vectors::<I, $vector, T, $vectors, $chains, NONE, PREFETCHES>(rows, b, out, width, prefetch);
                 } else if const { !is_own_accumulator::<T>() && !I::Vector::MASKS_HALVES } {
                     // Narrow panels of such values are widened before: what is left needs no code of its own.
                     many_columns::<I, T, PREFETCHES>(rows, b, out, width, prefetch);
                 } else {
-                    few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCHES>(rows, b, out, width, prefetch);
+                    few_vectors::<I, $vector, T, $vectors, $chains, LAST, PREFETCHES>(rows, b, out, width, prefetch);
                 }
             }
         }};
+    }
+    // Long rows read whole rows of a B that is far.
+    let may_begin_before = const { R::C_LEADS } || !b.is_far;
+    if may_begin_before
+        && let Some(Headed { head, b, out }) =
+            Headed::of::<I::Vector>(&b, &out, width, const { R::C_LEADS })
+    {
+        b.ran_from_lines(out.streams());
+        // SAFETY: the points of `headed` are these, and the instruction set masks first lanes.
+        unsafe { headed::<I, T, PREFETCHES>(rows, b, out, head, width, prefetch) }
+        if out.streams() {
+            I::Vector::fence();
+        }
+        return;
     }
     let is_own = !b.is_part_of_group;
     if const { !I::Vector::WIDE } {
@@ -130,12 +151,12 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
     }
 }
 
-/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are
+/// Multiplies rows by a panel of `K` vectors, some of them partial as `EDGES` says. Without `EDGES` all are
 /// whole, no gap is between rows of B nor between rows of C, and C is written, not updated.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`, and with it that of `V`.
-/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL`
+/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `EDGES`
 ///    just as much.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
@@ -145,7 +166,7 @@ unsafe fn few_vectors<
     T,
     const K: usize,
     const CHAINS: usize,
-    const TAIL: bool,
+    const EDGES: u8,
     const PREFETCHES: bool,
 >(
     rows: impl Rows<Acc = T::Acc>,
@@ -164,13 +185,13 @@ unsafe fn few_vectors<
             #[inline(always)]
             move || {
                 let (mut b, mut out, mut width) = (b, out, width);
-                if const { !TAIL } {
+                if const { EDGES == NONE } {
                     width = K * V::LANES;
                     (b.row_stride, out.row_stride) = (width as isize, width as isize);
                     out.store = if out.streams() { Store::Stream } else { Store::Write };
                 }
                 let operands = RowOperands::<V, T, PREFETCHES>::new(b, out, width, prefetch);
-                all::<V, _>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCHES>(operands));
+                all::<V, _>(rows, FewVectors::<V, T, K, CHAINS, EDGES, PREFETCHES>(operands));
             },
         );
     }
@@ -225,6 +246,34 @@ unsafe fn many_vectors<
                 let operands =
                     RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, width, prefetch);
                 rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width });
+            },
+        );
+    }
+}
+
+/// Multiplies rows by a panel of more than two vectors from `head` lanes before its first column on.
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`, which has [heads](Vector::HEADS).
+/// 2. Rows, their columns and B are as [`each_row`] requires, from column `head` on.
+/// 3. Rows of C are as [`each_row`] requires, from column `head` on.
+#[inline(always)]
+unsafe fn headed<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
+    rows: impl Rows<Acc = T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    head: usize,
+    width: usize,
+    prefetch: Prefetch,
+) {
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || {
+                rows.each(HeadedVectors::<I::Vector, T, PREFETCHES>::new(
+                    b, out, head, width, prefetch,
+                ));
             },
         );
     }

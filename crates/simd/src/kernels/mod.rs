@@ -57,6 +57,7 @@ mod activation;
 pub(crate) mod aggregate;
 pub(crate) mod complex;
 mod each_row;
+mod edges;
 mod elements;
 mod finish;
 mod finish_rows;

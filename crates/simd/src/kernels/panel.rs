@@ -3,6 +3,7 @@
 use girih_formats::Scalar;
 
 use super::each_row::RowKernel;
+use super::edges::{BOTH, Edges, FIRST, LAST, NONE};
 use super::prefetch::Prefetch;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
@@ -32,13 +33,12 @@ impl<V: Vector, const PREFETCHES: bool> RowKernel for Dot<V, PREFETCHES> {
     }
 }
 
-/// B, C, the lanes of the last vector of a panel, and what is prefetched: nothing without `PREFETCHES`, whose
+/// B, C, the lanes of a panel's partial vectors, and what is prefetched: nothing without `PREFETCHES`, whose
 /// loops then have the registers to themselves.
 pub(super) struct RowOperands<V: Vector, T: Scalar, const PREFETCHES: bool> {
     b: Input<T>,
     out: Output<T::Acc>,
-    mask: V::Mask,
-    last: usize,
+    edges: Edges<V>,
     prefetch: Prefetch,
 }
 
@@ -58,9 +58,8 @@ where
         width: usize,
         prefetch: Prefetch,
     ) -> Self {
-        let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
         // SAFETY: the instruction set by point 1.
-        Self { b, out, mask: unsafe { V::mask(last) }, last, prefetch }
+        Self { b, out, edges: unsafe { Edges::new(width) }, prefetch }
     }
 
     /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on
@@ -70,21 +69,21 @@ where
     /// 1. The machine has the instruction set of `V`.
     /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
     /// 3. `dst` is a row of C that no other thread accesses.
-    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a
+    /// 4. B and C have `K` vectors of columns from `j` on, some of them partial as `EDGES` says. `j` is a
     ///    multiple of `V::LANES`.
     #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
+    unsafe fn group<const K: usize, const CHAINS: usize, const EDGES: u8>(
         &self,
         entries: Entries<T::Acc>,
         dst: *mut T::Acc,
         j: usize,
     ) {
-        let &Self { ref out, mask, last, prefetch, .. } = self;
+        let &Self { ref out, ref edges, prefetch, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to 4.
         unsafe {
-            let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCHES>(entries, b, mask, prefetch);
-            store::<V, K, TAIL>(sums, out, dst, mask, last);
+            let sums = sum::<V, T, K, CHAINS, EDGES, PREFETCHES>(entries, b, edges, prefetch);
+            store::<V, K, EDGES>(sums, out, dst, edges);
         }
     }
 }
@@ -95,12 +94,12 @@ pub(super) struct FewVectors<
     T: Scalar,
     const K: usize,
     const CHAINS: usize,
-    const TAIL: bool,
+    const EDGES: u8,
     const PREFETCHES: bool,
 >(pub(super) RowOperands<V, T, PREFETCHES>);
 
-impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCHES: bool> RowKernel
-    for FewVectors<V, T, K, CHAINS, TAIL, PREFETCHES>
+impl<V, T, const K: usize, const CHAINS: usize, const EDGES: u8, const PREFETCHES: bool> RowKernel
+    for FewVectors<V, T, K, CHAINS, EDGES, PREFETCHES>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -113,7 +112,7 @@ where
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
         // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has
         // `K` vectors, since `few_vectors` made the kernel.
-        unsafe { self.0.group::<K, CHAINS, TAIL>(entries, self.0.out.row(row), 0) }
+        unsafe { self.0.group::<K, CHAINS, EDGES>(entries, self.0.out.row(row), 0) }
     }
 }
 
@@ -156,14 +155,97 @@ where
                 }
             }
             while AT_ONCE == 8 && j + 8 * lanes <= width {
-                operands.group::<8, 1, false>(entries, dst, j);
+                operands.group::<8, 1, NONE>(entries, dst, j);
                 j += 8 * lanes;
             }
             while j + 4 * lanes <= width {
-                operands.group::<4, 1, false>(entries, dst, j);
+                operands.group::<4, 1, NONE>(entries, dst, j);
                 j += 4 * lanes;
             }
             self.rest(entries, dst, j);
+        }
+    }
+}
+
+/// Rows by a panel of more than two vectors that begin before its first column.
+pub(super) struct HeadedVectors<V: Vector, T: Scalar, const PREFETCHES: bool> {
+    operands: RowOperands<V, T, PREFETCHES>,
+    /// Three at least.
+    vectors: usize,
+}
+
+impl<V, T, const PREFETCHES: bool> HeadedVectors<V, T, PREFETCHES>
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    /// A panel of `width` columns from column `head` of `b` and `out` on.
+    ///
+    /// # Safety
+    /// 1. The machine has the instruction set of `V`, which has [heads](Vector::HEADS).
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        b: Input<T>,
+        out: Output<T::Acc>,
+        head: usize,
+        width: usize,
+        prefetch: Prefetch,
+    ) -> Self {
+        // SAFETY: the instruction set by point 1.
+        let edges = unsafe { Edges::headed(head, width) };
+        let vectors = (head + width).div_ceil(V::LANES);
+        Self { operands: RowOperands { b, out, edges, prefetch }, vectors }
+    }
+}
+
+impl<V, T, const PREFETCHES: bool> RowKernel for HeadedVectors<V, T, PREFETCHES>
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    type Acc = T::Acc;
+    const SHORT: usize = 0;
+
+    #[inline(always)]
+    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
+        let &Self { ref operands, vectors } = self;
+        let dst = operands.out.row(row);
+        macro_rules! group {
+            ($k:literal, $edges:expr, $u:expr) => {
+                // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. `$k` vectors are left
+                // from `$u` on; the first of all is partial, and so may be the last.
+                unsafe { operands.group::<$k, 1, { $edges }>(entries, dst, $u * V::LANES) }
+            };
+        }
+        // Up to nine vectors are summed at once: eight, and a part of one more.
+        let mut u = match vectors {
+            3 => return group!(3, BOTH, 0),
+            4 => return group!(4, BOTH, 0),
+            5 => return group!(5, BOTH, 0),
+            9 => return group!(9, BOTH, 0),
+            6..9 => {
+                group!(4, FIRST, 0);
+                4
+            }
+            _ => {
+                group!(8, FIRST, 0);
+                8
+            }
+        };
+        while vectors - u > 9 {
+            group!(8, NONE, u);
+            u += 8;
+        }
+        if matches!(vectors - u, 6..9) {
+            group!(4, NONE, u);
+            u += 4;
+        }
+        match vectors - u {
+            2 => group!(2, LAST, u),
+            3 => group!(3, LAST, u),
+            4 => group!(4, LAST, u),
+            5 => group!(5, LAST, u),
+            _ => group!(9, LAST, u),
         }
     }
 }
@@ -185,23 +267,23 @@ where
         let lanes = V::LANES;
         let left = self.width - j;
         macro_rules! group {
-            ($k:literal, $chains:literal, $tail:literal) => {
+            ($k:literal, $chains:literal, $edges:expr) => {
                 // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of
-                // columns are left, the last of them partial where `$tail` says so.
-                unsafe { self.operands.group::<$k, $chains, $tail>(entries, dst, j) }
+                // columns are left, the last of them partial where `$edges` says so.
+                unsafe { self.operands.group::<$k, $chains, { $edges }>(entries, dst, j) }
             };
         }
         let in_group = self.operands.b.is_part_of_group;
         match (left.div_ceil(lanes), left % lanes) {
             (0, _) => {}
-            (1, _) if in_group => group!(1, 1, true),
-            (2, _) if in_group => group!(2, 1, true),
-            (1, 0) => group!(1, 4, false),
-            (1, _) => group!(1, 4, true),
-            (2, 0) => group!(2, 2, false),
-            (2, _) => group!(2, 2, true),
-            (3, _) => group!(3, 1, true),
-            _ => group!(4, 1, true),
+            (1, _) if in_group => group!(1, 1, LAST),
+            (2, _) if in_group => group!(2, 1, LAST),
+            (1, 0) => group!(1, 4, NONE),
+            (1, _) => group!(1, 4, LAST),
+            (2, 0) => group!(2, 2, NONE),
+            (2, _) => group!(2, 2, LAST),
+            (3, _) => group!(3, 1, LAST),
+            _ => group!(4, 1, LAST),
         }
     }
 
@@ -218,23 +300,24 @@ where
         let lanes = V::LANES;
         let tail = width % (4 * lanes);
         for j in (0..width).step_by(lanes) {
-            let len = lanes.min(width - j);
+            // SAFETY: the instruction set by point 1.
+            let edges = &unsafe { Edges::new(lanes.min(width - j)) };
             let is_rest = width - j <= tail && !b.is_part_of_group;
             let vectors = if is_rest { tail.div_ceil(lanes) } else { 4 };
             let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
             macro_rules! vector {
                 ($chains:literal) => {
-                    sum::<V, T, 1, $chains, true, PREFETCHES>(entries, b, V::mask(len), prefetch)
+                    sum::<V, T, 1, $chains, LAST, PREFETCHES>(entries, b, edges, prefetch)
                 };
             }
-            // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `len` columns are left.
+            // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. The columns are left.
             unsafe {
                 let sums = match vectors {
                     1 => vector!(4),
                     2 => vector!(2),
                     _ => vector!(1),
                 };
-                store::<V, 1, true>(sums, out, dst, V::mask(len), len);
+                store::<V, 1, LAST>(sums, out, dst, edges);
             }
         }
     }

@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use girih_formats::{PAD_ROW, Scalar};
 
+use super::edges::{BOTH, Edges, FIRST, Headed, LAST, NONE};
 use super::prefetch::{EntriesAhead, PREFETCH_AHEAD, Prefetch};
 use super::store::store;
 use super::sum::widen_vector;
@@ -66,7 +67,7 @@ pub struct PatternBlock<'a, A> {
 /// # Safety
 /// 1. The machine has the instruction set `I`.
 /// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it
-///    prefetches rows of B. Each column is a row of B, and B has `width` columns.
+///    prefetches rows of B. Each column is a row of B, and B has `K` vectors of columns, some of them partial as `EDGES` says.
 /// 3. The rows of C in the tiles are valid for `width` columns, and no other thread accesses them.
 pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
@@ -76,6 +77,14 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
+    if let Some(Headed { head, b, out }) = Headed::of::<I::Vector>(&b, &out, width, false) {
+        // SAFETY: the points of `headed` are these, and the instruction set masks first lanes.
+        unsafe { headed::<I, T>(block, b, out, head, width) }
+        if out.streams() {
+            I::Vector::fence();
+        }
+        return;
+    }
     // Whether the group of the column `j` has one or two vectors: then each has two chains.
     let is_few = |j: usize| !b.is_part_of_group && width - j / (4 * lanes) * 4 * lanes <= 2 * lanes;
     if const { !I::Vector::WIDE } {
@@ -95,10 +104,12 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
         return;
     }
     macro_rules! columns {
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
+        ($vector:ty, $k:literal, $chains:literal, $edges:expr, $j:expr) => {{
             // Rows of B are prefetched by four whole vectors alone, and entries with them.
-            let (b, out, len) = (b.at_col($j), out.at_col($j), $len);
-            let prefetch = match (const { $k == 4 && !$tail } && block.prefetch_b, b.prefetch_a) {
+            let (b, out) = (b.at_col($j), out.at_col($j));
+            // SAFETY: the instruction set by point 1.
+            let edges = unsafe { Edges::new((width - $j).min($k * <$vector>::LANES)) };
+            let prefetch = match (const { $k == 4 && $edges == NONE } && block.prefetch_b, b.prefetch_a) {
                 _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
                 (true, _) => Prefetch::Rows,
                 (false, true) => Prefetch::Entries,
@@ -108,21 +119,21 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
             macro_rules! call {
                 ($rows:literal) => {
                     // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
-                    // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+                    // 3. Each use is for columns that are left: `$k` vectors, some partial as `$edges` says.
                     // The block has columns ahead if it prefetches rows.
                     unsafe {
                         I::call(
                             #[inline(always)]
                             move || {
-                                all_tiles::<$vector, T, $k, $chains, $tail, $rows>(
-                                    block, b, out, len, prefetch,
+                                all_tiles::<$vector, T, $k, $chains, { $edges }, $rows>(
+                                    block, b, out, edges, prefetch,
                                 );
                             },
                         )
                     }
                 };
             }
-            if const { $k == 4 && !$tail } && prefetch == Prefetch::Rows {
+            if const { $k == 4 && $edges == NONE } && prefetch == Prefetch::Rows {
                 call!(true);
             } else {
                 call!(false);
@@ -130,11 +141,10 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
         }};
     }
     if const { I::HAS_QUARTER } && !b.is_part_of_group && width <= I::Quarter::LANES {
-        columns!(I::Quarter, 1, 2, true, width, 0);
+        columns!(I::Quarter, 1, 2, LAST, 0);
     } else if const { I::HAS_HALF } && !b.is_part_of_group && width <= I::Half::LANES {
-        columns!(I::Half, 1, 2, true, width, 0);
+        columns!(I::Half, 1, 2, LAST, 0);
     } else {
-        let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
         let mut j = 0;
         while j < width {
             let left = width - j;
@@ -142,21 +152,21 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
             let is_few = is_few(j);
             j += if const { I::STRIP_VECTORS == 4 } {
                 match vectors {
-                    1 if is_few => columns!(I::Vector, 1, 2, true, last, j),
-                    2 if is_few => columns!(I::Vector, 2, 2, true, last, j),
-                    1 => columns!(I::Vector, 1, 1, true, last, j),
-                    2 => columns!(I::Vector, 2, 1, true, last, j),
-                    3 => columns!(I::Vector, 3, 1, true, last, j),
-                    _ if left < 4 * lanes => columns!(I::Vector, 4, 1, true, last, j),
-                    _ => columns!(I::Vector, 4, 1, false, last, j),
+                    1 if is_few => columns!(I::Vector, 1, 2, LAST, j),
+                    2 if is_few => columns!(I::Vector, 2, 2, LAST, j),
+                    1 => columns!(I::Vector, 1, 1, LAST, j),
+                    2 => columns!(I::Vector, 2, 1, LAST, j),
+                    3 => columns!(I::Vector, 3, 1, LAST, j),
+                    _ if left < 4 * lanes => columns!(I::Vector, 4, 1, LAST, j),
+                    _ => columns!(I::Vector, 4, 1, NONE, j),
                 }
                 4 * lanes
             } else {
                 match (is_few, left < lanes) {
-                    (true, true) => columns!(I::Vector, 1, 2, true, last, j),
-                    (true, false) => columns!(I::Vector, 1, 2, false, last, j),
-                    (false, true) => columns!(I::Vector, 1, 1, true, last, j),
-                    (false, false) => columns!(I::Vector, 1, 1, false, last, j),
+                    (true, true) => columns!(I::Vector, 1, 2, LAST, j),
+                    (true, false) => columns!(I::Vector, 1, 2, NONE, j),
+                    (false, true) => columns!(I::Vector, 1, 1, LAST, j),
+                    (false, false) => columns!(I::Vector, 1, 1, NONE, j),
                 }
                 lanes
             };
@@ -167,33 +177,104 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     }
 }
 
+/// Multiplies tiles by `width` columns, more than two vectors, from `head` lanes before the first on.
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`, which has [heads](Vector::HEADS).
+/// 2. The block and B are as [`patterns`] requires, from column `head` on.
+/// 3. The rows of C in the tiles are as [`patterns`] requires, from column `head` on.
+unsafe fn headed<I: VectorsFor<T>, T: Scalar>(
+    block: PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    head: usize,
+    width: usize,
+) {
+    let lanes = const { <I::Vector as Vector>::LANES };
+    let prefetch = match (block.prefetch_b, b.prefetch_a) {
+        (true, _) => Prefetch::Rows,
+        (false, true) => Prefetch::Entries,
+        (false, false) => Prefetch::Nothing,
+    };
+    b.ran("patterns", prefetch, out.streams());
+    b.ran_from_lines(out.streams());
+    // SAFETY: the instruction set by point 1.
+    let edges = unsafe { Edges::headed(head, width) };
+    let vectors = (head + width).div_ceil(lanes);
+    macro_rules! columns {
+        ($k:literal, $edges:expr, $u:expr) => {{
+            let (b, out) = (b.at_col($u * lanes), out.at_col($u * lanes));
+            macro_rules! call {
+                ($rows:literal) => {
+                    // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3.
+                    // Each use is for columns that are left: `$k` vectors, some partial as `$edges` says. The block
+                    // has columns ahead if it prefetches rows.
+                    unsafe {
+                        I::call(
+                            #[inline(always)]
+                            move || {
+                                all_tiles::<I::Vector, T, $k, 1, { $edges }, $rows>(
+                                    block, b, out, edges, prefetch,
+                                );
+                            },
+                        )
+                    }
+                };
+            }
+            if prefetch == Prefetch::Rows { call!(true) } else { call!(false) }
+        }};
+    }
+    // Four vectors at a time, or five of which one or two are partial.
+    let mut u = match vectors {
+        3 => return columns!(3, BOTH, 0),
+        4 => return columns!(4, BOTH, 0),
+        5 => return columns!(5, BOTH, 0),
+        _ if vectors % 4 == 1 => {
+            columns!(5, FIRST, 0);
+            5
+        }
+        _ => {
+            columns!(4, FIRST, 0);
+            4
+        }
+    };
+    while u + 4 < vectors {
+        columns!(4, NONE, u);
+        u += 4;
+    }
+    match vectors - u {
+        2 => columns!(2, LAST, u),
+        3 => columns!(3, LAST, u),
+        _ => columns!(4, LAST, u),
+    }
+}
+
 /// Where the next column of a tile, and its first value, are.
 struct Cursor<A> {
     cols: *const u32,
     values: *const A,
 }
 
-/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. `prefetch` says
+/// All tiles by `K` vectors of columns, some of them partial as `EDGES` says; sums in one chain or two. `prefetch` says
 /// what is [prefetched](super::prefetch) meanwhile: entries before each tile, rows of B with `ROWS` alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with
-///    `TAIL`.
+/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, some of them partial as `EDGES` says.
 /// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
 #[inline(always)]
-unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ROWS: bool>(
+unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const EDGES: u8, const ROWS: bool>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
-    len: usize,
+    edges: Edges<V>,
     prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // SAFETY: the instruction set by point 1.
-    let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
+    let (edges, zero) = unsafe { (&edges, V::splat(T::Acc::ZERO)) };
     let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
     let mut ahead = EntriesAhead::of((next.cols, next.values));
     for tile in block.tiles {
@@ -208,7 +289,7 @@ unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const TAIL: bool,
                 // SAFETY: the instruction set by point 1; the column and its values by point 2, since every
                 // use is for a column that the tile counts.
                 unsafe {
-                    let x = next_column::<V, T, K, TAIL, ROWS>(&mut next, b, mask);
+                    let x = next_column::<V, T, K, EDGES, ROWS>(&mut next, b, edges);
                     $(
                         let a = V::splat(*next.values);
                         next.values = next.values.add(1);
@@ -250,7 +331,7 @@ unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const TAIL: bool,
                                 sum[u] = sum[u].add(sums[1 % CHAINS][$r][u]);
                             }
                         }
-                        store::<V, K, TAIL>(sum, &out, dst, mask, len);
+                        store::<V, K, EDGES>(sum, &out, dst, edges);
                     }
                 }
             )*};
@@ -276,7 +357,7 @@ unsafe fn all_tiles_by_vector<V, T>(
     T: Scalar,
 {
     // SAFETY: the instruction set by point 1.
-    let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
+    let (edges, zero) = unsafe { (&Edges::new(len), V::splat(T::Acc::ZERO)) };
     let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
     for tile in block.tiles {
         let mut sums = [[zero; TILE_ROWS]; 2];
@@ -285,7 +366,7 @@ unsafe fn all_tiles_by_vector<V, T>(
                 // SAFETY: the instruction set by point 1; the column and its values by point 2, since the tile
                 // counts it.
                 unsafe {
-                    let [x] = next_column::<V, T, 1, true, false>(&mut next, b, mask);
+                    let [x] = next_column::<V, T, 1, LAST, false>(&mut next, b, edges);
                     for (r, sum) in sums[column & (chains - 1)].iter_mut().enumerate() {
                         if pattern >> r & 1 == 1 {
                             *sum = x.mul_add(V::splat(*next.values), *sum);
@@ -299,7 +380,7 @@ unsafe fn all_tiles_by_vector<V, T>(
             // SAFETY: the instruction set by point 1, the row of C by point 3.
             unsafe {
                 let sum = if chains == 2 { sums[0][r].add(sums[1][r]) } else { sums[0][r] };
-                store::<V, 1, true>([sum], &out, out.row(row as usize), mask, len);
+                store::<V, 1, LAST>([sum], &out, out.row(row as usize), edges);
             }
         }
     }
@@ -309,13 +390,13 @@ unsafe fn all_tiles_by_vector<V, T>(
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With
+/// 2. A column is left. It is a row of B with `K` vectors, some of them partial as `EDGES` says. With
 ///    `ROWS`, [`PREFETCH_AHEAD`] columns are readable after it.
 #[inline(always)]
-unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const ROWS: bool>(
+unsafe fn next_column<V, T, const K: usize, const EDGES: u8, const ROWS: bool>(
     next: &mut Cursor<T::Acc>,
     b: Input<T>,
-    mask: V::Mask,
+    edges: &Edges<V>,
 ) -> [V; K]
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
@@ -331,11 +412,11 @@ where
                 V::prefetch_l2(row.wrapping_add(u * V::LANES));
             }
         }
-        let row = b.ptr.offset(*next.cols as isize * b.row_stride);
+        let row = b.ptr.wrapping_offset(*next.cols as isize * b.row_stride);
         next.cols = next.cols.add(1);
         let mut x = [V::splat(T::Acc::ZERO); K];
         for u in 0..K {
-            x[u] = widen_vector::<V, T, K, TAIL>(row, u, mask);
+            x[u] = widen_vector::<V, T, K, EDGES>(row, u, edges);
         }
         x
     }

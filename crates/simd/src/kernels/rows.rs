@@ -80,6 +80,7 @@ fn position<A>(block: &RowBlock<'_, A>, offset: u64) -> usize {
 
 impl<A> Rows for BlockRows<'_, A> {
     type Acc = A;
+    const C_LEADS: bool = false;
 
     #[inline(always)]
     unsafe fn each(self, kernel: impl RowKernel<Acc = Self::Acc>) {

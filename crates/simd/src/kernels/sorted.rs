@@ -197,6 +197,7 @@ impl<A> SortedRows<'_, A> {
 
 impl<A> Rows for SortedRows<'_, A> {
     type Acc = A;
+    const C_LEADS: bool = true;
 
     // One copy of the kernel for slices and for single rows.
     #[inline(always)]

@@ -3,6 +3,7 @@
 use girih_formats::{RealAccumulator, Scalar};
 
 use super::each_row::RowKernel;
+use super::edges::{Edges, NONE};
 use super::panel::Dot;
 use super::sorted::{Left, Run, SortedBlock, SortedRows, by_length};
 use super::store::store;
@@ -88,7 +89,7 @@ unsafe fn one_column<V, A, const PREFETCHES: bool, const OF_MANY: bool>(
     let (mut col, mut value, mut row) = (0, 0, 0);
     let across = out.across();
     // SAFETY: the instruction set by point 1.
-    let mask = unsafe { V::mask(V::LANES) };
+    let edges = &unsafe { Edges::new(V::LANES) };
     for run in block.slices {
         let len = run.len as usize;
         for _ in 0..run.count {
@@ -100,7 +101,7 @@ unsafe fn one_column<V, A, const PREFETCHES: bool, const OF_MANY: bool>(
                 let values = block.values.as_ptr().add(value);
                 let sum = slice::<V, A>(cols, values, len, x);
                 let first = *block.rows.get_unchecked(row) as usize;
-                store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
+                store::<V, 1, NONE>([sum], &across, out.row(first), edges);
             }
             col += len;
             value += len * V::LANES;

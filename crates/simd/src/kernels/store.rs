@@ -5,6 +5,7 @@ use std::slice;
 
 use girih_formats::Scalar;
 
+use super::edges::{Edges, LAST, NONE};
 use super::elements::elements;
 use super::finish::finish_vectors;
 use super::finish_rows::finish_rows;
@@ -12,9 +13,9 @@ use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
 /// The most vectors of sums that kernels store together.
-const MOST_VECTORS: usize = 8;
+const MOST_VECTORS: usize = 9;
 
-/// Stores `K` vectors of sums at `dst`, the last of `len` lanes with `TAIL`.
+/// Stores `K` vectors of sums at `dst`, some of them partial as `EDGES` says.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -22,14 +23,13 @@ const MOST_VECTORS: usize = 8;
 ///    accesses them.
 /// 3. If the output streams, `dst` lies whole vectors after the beginning of a row, so that it is
 ///    [aligned](Store::Stream).
-/// 4. `mask` has `len` lanes.
+/// 4. Where the first vector may be partial, columns are next to each other, and elements go through nothing.
 #[inline(always)]
-pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
+pub(super) unsafe fn store<V: Vector, const K: usize, const EDGES: u8>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
-    mask: V::Mask,
-    len: usize,
+    edges: &Edges<V>,
 ) {
     const { assert!(K <= MOST_VECTORS && V::LANES <= 16) };
     let lanes = V::LANES;
@@ -43,13 +43,12 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         ($store:ident) => {
             for u in 0..K {
                 // SAFETY: the instruction set by point 1. Columns are next to each other wherever this stands:
-                // the lanes of vector `u` are valid by points 2 and 4, and aligned by point 3 if it streams.
+                // the lanes of vector `u` are valid by point 2, and aligned by point 3 if it streams.
                 unsafe {
                     let p = dst.add(u * lanes);
-                    if TAIL && u + 1 == K && len < lanes {
-                        scaled[u].store_masked(p, mask);
-                    } else {
-                        scaled[u].$store(p);
+                    match edges.partial::<K, EDGES>(u) {
+                        Some(mask) => scaled[u].store_masked(p, mask),
+                        None => scaled[u].$store(p),
                     }
                 }
             }
@@ -65,28 +64,27 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         return;
     }
     if out.store == Store::Finish {
-        let (vectors, rest) = (scaled, if TAIL { len } else { lanes });
+        let (vectors, rest) = (scaled, if EDGES & LAST > 0 { edges.rest } else { lanes });
         // SAFETY: the instruction set by point 1, the columns by points 2 and 4. There are `K` vectors, and a finish.
         unsafe { finish_vectors(vectors.as_ptr(), K, rest, out.beta, out.finish, dst) };
         return;
     }
     if out.store == Store::Elements {
-        let (vectors, rest) = (sums, if TAIL { len } else { lanes });
+        let (vectors, rest) = (sums, if EDGES & LAST > 0 { edges.rest } else { lanes });
         // SAFETY: the instruction set by point 1, the columns by point 2. There are `K` vectors.
         unsafe { scatter::<V>(vectors.as_ptr(), K, rest, *out, dst) };
         return;
     }
     for u in 0..K {
         // SAFETY: the instruction set by point 1. Columns are next to each other where C is updated: the
-        // lanes of vector `u` are valid by points 2 and 4.
+        // lanes of vector `u` are valid by point 2.
         unsafe {
             let p = dst.add(u * lanes);
-            let c = load_vector::<V, K, TAIL>(dst, u, mask);
+            let c = load_vector::<V, K, EDGES>(dst, u, edges);
             let sum = c.mul_add(V::splat(out.beta), scaled[u]);
-            if TAIL && u + 1 == K {
-                sum.store_masked(p, mask);
-            } else {
-                sum.store(p);
+            match edges.mask::<K, EDGES>(u) {
+                Some(mask) => sum.store_masked(p, mask),
+                None => sum.store(p),
             }
         }
     }
@@ -150,21 +148,24 @@ pub(crate) unsafe fn store_one<V: Vector>(sum: V::Acc, out: &Output<V::Acc>, dst
     }
 }
 
-/// Vector `u` of the `K` vectors of sums at `p`. With `TAIL` the last of them has the lanes of `mask` alone.
+/// Vector `u` of the `K` vectors of sums at `p`, its own lanes alone where `EDGES` says that it may be partial.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. The lanes of the vector are valid.
 #[inline(always)]
-pub(super) unsafe fn load_vector<V: Vector, const K: usize, const TAIL: bool>(
+pub(super) unsafe fn load_vector<V: Vector, const K: usize, const EDGES: u8>(
     p: *const V::Acc,
     u: usize,
-    mask: V::Mask,
+    edges: &Edges<V>,
 ) -> V {
     // SAFETY: the instruction set by point 1, the lanes by point 2.
     unsafe {
         let p = p.add(u * V::LANES);
-        if TAIL && u + 1 == K { V::load_masked(p, mask) } else { V::load(p) }
+        match edges.mask::<K, EDGES>(u) {
+            Some(mask) => V::load_masked(p, mask),
+            None => V::load(p),
+        }
     }
 }
 
@@ -233,20 +234,19 @@ unsafe fn add_all_parts<V: Vector>(
 ) {
     let lanes = V::LANES;
     let part_stride = sums.len() / parts;
-    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
     // SAFETY: the instruction set by point 1.
-    let mask = unsafe { V::mask(last) };
+    let edges = unsafe { Edges::new(width) };
     macro_rules! add_up {
-        ($p:expr, $dst:expr, $tail:literal, $len:expr) => {
+        ($p:expr, $dst:expr, $edges:expr) => {
             // SAFETY: the instruction set by point 1. Each use is for columns before `width`: sums of every
             // part by point 2, the row of C by point 3; nothing streams by point 4.
             unsafe {
-                let mut total = load_vector::<V, 1, $tail>($p, 0, mask);
+                let mut total = load_vector::<V, 1, { $edges }>($p, 0, &edges);
                 for part in 1..parts {
                     let p = $p.add(part * part_stride);
-                    total = total.add(load_vector::<V, 1, $tail>(p, 0, mask));
+                    total = total.add(load_vector::<V, 1, { $edges }>(p, 0, &edges));
                 }
-                store::<V, 1, $tail>([total], out, $dst, mask, $len);
+                store::<V, 1, { $edges }>([total], out, $dst, &edges);
             }
         };
     }
@@ -257,9 +257,9 @@ unsafe fn add_all_parts<V: Vector>(
             let p = sums.as_ptr().wrapping_add(i * width + j);
             let dst = dst.wrapping_offset(j as isize * out.col_stride);
             if j + lanes <= width {
-                add_up!(p, dst, false, lanes);
+                add_up!(p, dst, NONE);
             } else {
-                add_up!(p, dst, true, last);
+                add_up!(p, dst, LAST);
             }
         }
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use girih_formats::Scalar;
 
+use super::edges::{Edges, LAST, NONE};
 use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
 use super::runs::Runs;
 use super::store::{load_vector, store};
@@ -63,7 +64,6 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     width: usize,
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
-    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
     let (strip, out) = (*strip, out.in_tiles());
     let mut j = 0;
     while j < width {
@@ -71,38 +71,39 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
         let left = width - j;
         b.ran("strip", Prefetch::Nothing, out.streams());
         macro_rules! columns {
-            ($vector:ty, $k:literal, $tail:literal, $last:expr) => {
+            ($vector:ty, $k:literal, $edges:expr) => {
                 // SAFETY: the instruction set by point 1, values and rows of B by point 2, rows of C by point
-                // 3. Each use is for columns that are left: `$k` vectors, the last of `$last` lanes with
-                // `$tail`.
+                // 3. Each use is for columns that are left: `$k` vectors, the last of which is partial only if
+                // `$edges` says so.
                 unsafe {
                     I::call(
                         #[inline(always)]
                         move || {
                             let rows = const { I::STRIP_ROWS };
-                            all_rows::<$vector, T, $k, $tail>(strip, b, out, map, rows, $last)
+                            let width = left.min($k * <$vector>::LANES);
+                            all_rows::<$vector, T, $k, { $edges }>(strip, b, out, map, rows, width)
                         },
                     )
                 }
             };
         }
         if const { I::HAS_HALF } && width <= I::Half::LANES {
-            columns!(I::Half, 1, true, width);
+            columns!(I::Half, 1, LAST);
             j += lanes;
         } else if const { I::STRIP_VECTORS == 4 } {
             match left.div_ceil(lanes) {
-                1 => columns!(I::Vector, 1, true, last),
-                2 => columns!(I::Vector, 2, true, last),
-                3 => columns!(I::Vector, 3, true, last),
-                _ if left < 4 * lanes => columns!(I::Vector, 4, true, last),
-                _ => columns!(I::Vector, 4, false, last),
+                1 => columns!(I::Vector, 1, LAST),
+                2 => columns!(I::Vector, 2, LAST),
+                3 => columns!(I::Vector, 3, LAST),
+                _ if left < 4 * lanes => columns!(I::Vector, 4, LAST),
+                _ => columns!(I::Vector, 4, NONE),
             }
             j += 4 * lanes;
         } else {
             if left < lanes || const { !I::Vector::WIDE } {
-                columns!(I::Vector, 1, true, lanes.min(left));
+                columns!(I::Vector, 1, LAST);
             } else {
-                columns!(I::Vector, 1, false, last);
+                columns!(I::Vector, 1, NONE);
             }
             j += lanes;
         }
@@ -112,27 +113,27 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     }
 }
 
-/// All rows of a strip by `K` vectors of columns, the last of `len` lanes with `TAIL`; up to `tile_rows` rows
-/// at a time.
+/// All rows of a strip by `width` columns, `K` vectors of which the last may be partial if `EDGES` says so; up to
+/// `tile_rows` rows at a time.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The strip is as [`strip`] requires; B has `K` vectors of columns, the last of `len` lanes with `TAIL`.
+/// 2. The strip is as [`strip`] requires; B has `width` columns.
 /// 3. Rows of C are as [`strip`] requires, for as many columns.
 #[inline(always)]
-unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
+unsafe fn all_rows<V, T, const K: usize, const EDGES: u8>(
     strip: Strip<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     map: RowMap<'_>,
     tile_rows: usize,
-    len: usize,
+    width: usize,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // SAFETY: the instruction set by point 1.
-    let mask = unsafe { V::mask(len) };
+    let edges = &unsafe { Edges::new(width) };
     let mut r = 0;
     while r < map.len() {
         macro_rules! tile {
@@ -142,7 +143,7 @@ unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
             ($most:literal, $rows:expr) => {{
                 // SAFETY: the instruction set by point 1, the strip by point 2, C by point 3. `$rows` rows
                 // are left, `$most` at most.
-                unsafe { tile::<V, T, $most, K, TAIL>(&strip, r..r + $rows, b, &out, map, mask, len) };
+                unsafe { tile::<V, T, $most, K, EDGES>(&strip, r..r + $rows, b, &out, map, edges) };
                 $rows
             }};
         }
@@ -187,18 +188,17 @@ macro_rules! for_each_row {
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The strip is as [`strip`] requires and has these rows; B has `K` vectors of columns, the last of `len`
-///    lanes with `TAIL`.
+/// 2. The strip is as [`strip`] requires and has these rows; B has `K` vectors of columns, some of
+///    them partial as `EDGES` says.
 /// 3. Rows of C are as [`strip`] requires, for as many columns.
 #[inline(always)]
-unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
+unsafe fn tile<V, T, const ROWS: usize, const K: usize, const EDGES: u8>(
     strip: &Strip<'_, T::Acc>,
     rows: Range<usize>,
     b: Input<T>,
     out: &Output<T::Acc>,
     map: RowMap<'_>,
-    mask: V::Mask,
-    len: usize,
+    edges: &Edges<V>,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -212,7 +212,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             if let Some(row) = map.row(r + q) {
                 for u in 0..K {
                     // SAFETY: the instruction set by point 1, vector `u` of the row of C by point 3.
-                    sums[q][u] = unsafe { load_vector::<V, K, TAIL>(out.row(row), u, mask) };
+                    sums[q][u] = unsafe { load_vector::<V, K, EDGES>(out.row(row), u, edges) };
                 }
             }
         });
@@ -226,7 +226,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             unsafe {
                 let mut x = [V::splat(T::Acc::ZERO); K];
                 for u in 0..K {
-                    x[u] = widen_vector::<V, T, K, TAIL>($row, u, mask);
+                    x[u] = widen_vector::<V, T, K, EDGES>($row, u, edges);
                 }
                 for_each_row!(q in rows, {
                     let a = V::splat(*$a.add(q * strip.row_stride));
@@ -276,7 +276,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     for_each_row!(q in rows, {
         if let Some(row) = map.row(r + q) {
             // SAFETY: the instruction set by point 1, the row of C by point 3.
-            unsafe { store::<V, K, TAIL>(sums[q], out, out.row(row), mask, len) };
+            unsafe { store::<V, K, EDGES>(sums[q], out, out.row(row), edges) };
         }
     });
 }

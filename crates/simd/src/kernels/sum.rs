@@ -2,6 +2,7 @@
 
 use girih_formats::{DType, RealAccumulator, Scalar};
 
+use super::edges::Edges;
 use super::prefetch::{Prefetch, prefetch_entries};
 use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
@@ -57,22 +58,24 @@ impl<A> Entries<A> {
     }
 }
 
-/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask`
-/// alone.
+/// Vector `u` of the `K` vectors of a row of B, widened: its own lanes alone where `EDGES` says that it may be partial.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. The lanes of the vector lie in the row that begins at `row`.
 #[inline(always)]
-pub(super) unsafe fn widen_vector<V: Widen<T>, T, const K: usize, const TAIL: bool>(
+pub(super) unsafe fn widen_vector<V: Widen<T>, T, const K: usize, const EDGES: u8>(
     row: *const T,
     u: usize,
-    mask: V::Mask,
+    edges: &Edges<V>,
 ) -> V {
     // SAFETY: the instruction set by point 1, the lanes by point 2.
     unsafe {
-        let p = row.add(u * V::LANES);
-        if TAIL && u + 1 == K { V::widen_masked(p, mask) } else { V::widen(p) }
+        let p = row.wrapping_add(u * V::LANES);
+        match edges.mask::<K, EDGES>(u) {
+            Some(mask) => V::widen_masked(p, mask),
+            None => V::widen(p),
+        }
     }
 }
 
@@ -87,20 +90,20 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. The columns and values of `entries` are readable. If rows of B are prefetched, so are its next columns.
-/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last
-///    has the lanes of `mask` alone.
+/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors, some of them
+///    partial as `EDGES` says.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
     T,
     const K: usize,
     const CHAINS: usize,
-    const TAIL: bool,
+    const EDGES: u8,
     const PREFETCHES: bool,
 >(
     entries: Entries<T::Acc>,
     b: Input<T>,
-    mask: V::Mask,
+    edges: &Edges<V>,
     prefetch: Prefetch,
 ) -> [V; K]
 where
@@ -115,7 +118,7 @@ where
             // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its column
             // and value are readable by point 2, and its row of B by point 3.
             unsafe {
-                sums[$chain] = add_entry::<V, T, K, TAIL>(entries, $p, b, mask, sums[$chain]);
+                sums[$chain] = add_entry::<V, T, K, EDGES>(entries, $p, b, edges, sums[$chain]);
             }
         };
     }
@@ -167,13 +170,13 @@ where
 ///
 /// 1. The machine has the instruction set of `V`.
 /// 2. The column and the value of entry `p` are readable.
-/// 3. The column plus `shift` is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`.
+/// 3. The column plus `shift` is a row of B with `K` vectors, some of them partial as `EDGES` says.
 #[inline(always)]
-unsafe fn add_entry<V, T, const K: usize, const TAIL: bool>(
+unsafe fn add_entry<V, T, const K: usize, const EDGES: u8>(
     entries: Entries<T::Acc>,
     p: usize,
     b: Input<T>,
-    mask: V::Mask,
+    edges: &Edges<V>,
     mut sum: [V; K],
 ) -> [V; K]
 where
@@ -184,9 +187,9 @@ where
     unsafe {
         let a = V::splat(*entries.values.add(p * entries.step));
         let col = *entries.col_idx.add(p) as usize + entries.shift;
-        let row = b.ptr.offset(col as isize * b.row_stride);
+        let row = b.ptr.wrapping_offset(col as isize * b.row_stride);
         for u in 0..K {
-            let x = widen_vector::<V, T, K, TAIL>(row, u, mask);
+            let x = widen_vector::<V, T, K, EDGES>(row, u, edges);
             sum[u] = x.mul_add(a, sum[u]);
         }
     }

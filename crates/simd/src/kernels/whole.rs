@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use girih_formats::Scalar;
 
+use super::edges::{Edges, NONE};
 use super::prefetch::{Prefetch, prefetch_entries};
 use super::store::store;
 use super::sum::Entries;
@@ -99,13 +100,13 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCHES: bool>(
         prefetch_entries::<V, _>(col_idx.wrapping_add(first), values.wrapping_add(first));
     }
     // SAFETY: the instruction set by point 1, the entries by point 2.
-    let (a, x, all) = unsafe {
+    let (a, x, edges) = unsafe {
         let (mut a, mut x) = ([V::splat(T::Acc::ZERO); N], [b.ptr; N]);
         for i in 0..N {
             a[i] = V::splat(*values.add(first + i));
             x[i] = row(*col_idx.add(first + i));
         }
-        (a, x, V::mask(V::LANES))
+        (a, x, Edges::new(V::LANES))
     };
     for u in 0..WHOLE_VECTORS {
         // SAFETY: the instruction set by point 1. Sums are read if `first` is not 0, and written then by
@@ -117,7 +118,7 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCHES: bool>(
             }
             if first + N == len {
                 let dst = dst.wrapping_offset((u * V::LANES) as isize * out.col_stride);
-                store::<V, 1, false>([sum], out, dst, all, V::LANES);
+                store::<V, 1, NONE>([sum], out, dst, &edges);
             } else {
                 sums[u].write(sum);
             }

@@ -109,6 +109,15 @@ impl<T: Scalar> Input<T> {
         }
     }
 
+    /// Reports to tests that vectors begin with cache lines, before the first column, and whether they are
+    /// written past the caches.
+    #[inline(always)]
+    pub fn ran_from_lines(&self, past_caches: bool) {
+        if let Some(recorder) = self.recorder {
+            recorder.from_lines(past_caches);
+        }
+    }
+
     /// The same with a column stride, to copy from.
     pub fn source(self) -> Source<T> {
         Source { ptr: self.ptr, row_stride: self.row_stride, col_stride: 1 }

@@ -38,6 +38,11 @@ pub struct Output<A> {
     pub store: Store,
     /// How vectors of tiles of several rows are stored.
     store_tiles: Store,
+    /// Whether vectors of single rows that begin with cache lines should be written past the caches, though rows don't begin with
+    /// lines: those that lie in rows are as far apart as whole lines.
+    pub(crate) would_stream: bool,
+    /// The same for tiles of several rows.
+    tiles_would_stream: bool,
     /// What elements go through before they are stored; null if that is nothing.
     pub finish: *const Finish<A>,
 }
@@ -67,15 +72,26 @@ impl<A: Scalar> Output<A> {
         let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
+        let in_lines = row_bytes % 64 == 0;
         let past = |in_tiles| match leaves_caches(view.len() * size_of::<A>(), in_tiles) {
-            _ if col_stride != 1 => Store::Elements,
-            _ if !beta.is_zero() => Store::Update,
-            true if aligned => Store::Stream,
-            _ => Store::Write,
+            _ if col_stride != 1 => (Store::Elements, false),
+            _ if !beta.is_zero() => (Store::Update, false),
+            true if aligned => (Store::Stream, false),
+            leaves => (Store::Write, leaves && in_lines),
         };
-        let (store, store_tiles) = (past(false), past(true));
-        let finish = std::ptr::null();
-        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles, finish }
+        let ((store, would_stream), (store_tiles, tiles_would_stream)) = (past(false), past(true));
+        Self {
+            ptr,
+            row_stride,
+            col_stride,
+            alpha,
+            beta,
+            store,
+            store_tiles,
+            would_stream,
+            tiles_would_stream,
+            finish: std::ptr::null(),
+        }
     }
 
     /// A C that `finish`, which must outlive the product, [rounds](Finish::rounded) elements of and stores: addresses
@@ -85,8 +101,18 @@ impl<A: Scalar> Output<A> {
         // A single column has none next to it.
         let col_stride = if finish.dim.1 == 1 { 1 } else { col_stride };
         let store = finish.store(col_stride, beta);
-        let ptr = finish.origin.cast_mut();
-        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles: store, finish }
+        Self {
+            ptr: finish.origin.cast_mut(),
+            row_stride,
+            col_stride,
+            alpha,
+            beta,
+            store,
+            store_tiles: store,
+            would_stream: false,
+            tiles_would_stream: false,
+            finish,
+        }
     }
 
     /// Whether elements go through something before they are stored.
@@ -126,7 +152,8 @@ impl<A: Scalar> Output<A> {
             1 => Store::Update,
             _ => Store::Elements,
         };
-        Self { store, store_tiles: store, finish: std::ptr::null(), ..self }
+        let finish = std::ptr::null();
+        Self { store, store_tiles: store, finish, ..self }.cached()
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
@@ -140,6 +167,8 @@ impl<A: Scalar> Output<A> {
             beta,
             store,
             store_tiles: store,
+            would_stream: false,
+            tiles_would_stream: false,
             finish: std::ptr::null(),
         }
     }
@@ -159,16 +188,21 @@ impl<A: Scalar> Output<A> {
         Self { ptr: self.ptr.wrapping_offset(-(row as isize * self.row_stride)), ..self }
     }
 
+    /// The same from `head` columns before the first on, where nothing is written, and stored as `store` says.
+    pub(crate) fn headed(self, head: usize, store: Store) -> Self {
+        Self { ptr: self.ptr.wrapping_sub(head), store, ..self }
+    }
+
     /// The same for tiles of several rows.
     pub fn in_tiles(self) -> Self {
-        Self { store: self.store_tiles, ..self }
+        Self { store: self.store_tiles, would_stream: self.tiles_would_stream, ..self }
     }
 
     /// The same into the caches.
     pub fn cached(self) -> Self {
         let cached = |store| if store == Store::Stream { Store::Write } else { store };
         let (store, store_tiles) = (cached(self.store), cached(self.store_tiles));
-        Self { store, store_tiles, ..self }
+        Self { store, store_tiles, would_stream: false, tiles_would_stream: false, ..self }
     }
 
     /// The same where [`is_overwritten`](Self::is_overwritten), as a constant that the compiler sees.
