@@ -2,14 +2,14 @@
 
 use girih_backend::Lowering;
 use girih_formats::FormatSpec;
-use girih_simd::leaves_caches;
+use girih_simd::{GROUP_VECTORS, Isa, leaves_caches};
 
 use super::{CpuLowering, Kernel, LayoutChoice, PackedBy, ProductLowering};
 use crate::NAME;
 use crate::machine::Vendor;
 use crate::thresholds::{
-    STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_VECTORS, THREADS_FIND, THREADS_SHARED,
-    WHOLE_ENTRIES,
+    HEADED_PAST_VECTORS, STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_VECTORS,
+    THREADS_FIND, THREADS_SHARED, WHOLE_ENTRIES,
 };
 
 impl CpuLowering {
@@ -88,7 +88,7 @@ impl CpuLowering {
                 "the schedule splits them; parts are added in order".to_owned(),
             );
         }
-        let (choice, why) = match self.writes_past(kernel, n) {
+        let (choice, why) = match self.writes_past(kernel, &product, n) {
             Ok(why) => ("written past the caches", why),
             Err(why) => ("written into the caches", why),
         };
@@ -222,8 +222,23 @@ impl CpuLowering {
         }
     }
 
-    /// Why C is written past the caches, if its first row begins with a cache line; else why it is not.
-    pub(super) fn writes_past(&self, kernel: Kernel, n: usize) -> Result<String, String> {
+    /// Whether kernels of sparse rows can begin vectors with cache lines and write whole lines of C past the caches, though operands begin
+    /// within lines.
+    fn begins_with_lines(&self, product: &ProductLowering, n: usize) -> bool {
+        let case = &self.case;
+        let (lanes, is_packed) = (case.lanes(), product.packed.is_some());
+        let has_heads = case.isa == Isa::Avx512 && case.is_wide();
+        let is_even = !(1..=2 * lanes).contains(&(n % (GROUP_VECTORS * lanes)));
+        has_heads && is_even && !is_packed && n >= HEADED_PAST_VECTORS * lanes
+    }
+
+    /// Why C is written past the caches, and where its first row has to begin for that; else why it is not.
+    pub(super) fn writes_past(
+        &self,
+        kernel: Kernel,
+        product: &ProductLowering,
+        n: usize,
+    ) -> Result<String, String> {
         let case = &self.case;
         let bytes = case.m.saturating_mul(n).saturating_mul(case.sum_bytes);
         let in_tiles = matches!(kernel, Kernel::Tiles | Kernel::Strips);
@@ -250,9 +265,19 @@ impl CpuLowering {
         {
             return Err("sums of strips are stored from scratch".to_owned());
         }
-        let why = format!(
-            "{bytes} bytes, more than {limit}; its first row has to begin with a cache line"
-        );
+        let begins = match kernel {
+            Kernel::Sorted if self.begins_with_lines(product, n) => "wherever its first row begins",
+            Kernel::Rows | Kernel::Decoded if product.b_is_far => {
+                "its first row has to begin with a cache line"
+            }
+            Kernel::Rows | Kernel::Decoded | Kernel::Tiles
+                if self.begins_with_lines(product, n) =>
+            {
+                "its first row has to begin with a cache line, or as far after one as B"
+            }
+            _ => "its first row has to begin with a cache line",
+        };
+        let why = format!("{bytes} bytes, more than {limit}; {begins}");
         Ok(match kernel {
             Kernel::Strips | Kernel::Decoded if !case.is_wide() || kernel == Kernel::Decoded => {
                 format!("{why}, and sums of windows in pieces come from scratch")

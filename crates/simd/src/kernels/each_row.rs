@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::edges::{Headed, LAST, NONE};
+use super::edges::{Edges, Headed, LAST, NONE};
 use super::panel::{FewVectors, HeadedVectors, ManyVectors, RowOperands};
 use super::prefetch::Prefetch;
 use super::sum::{Entries, is_own_accumulator};
@@ -119,13 +119,12 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
     // Long rows read whole rows of a B that is far.
     let may_begin_before = const { R::C_LEADS } || !b.is_far;
     if may_begin_before
-        && let Some(Headed { head, b, out }) =
-            Headed::of::<I::Vector>(&b, &out, width, const { R::C_LEADS })
+        && let Some(panel) = Headed::new::<I::Vector>(&b, &out, width, const { R::C_LEADS })
     {
-        b.ran_from_lines(out.streams());
-        // SAFETY: the points of `headed` are these, and the instruction set masks first lanes.
-        unsafe { headed::<I, T, PREFETCHES>(rows, b, out, head, width, prefetch) }
-        if out.streams() {
+        panel.b.ran_from_lines(panel.out.streams());
+        // SAFETY: the points of `from_lines` are these, and the instruction set masks first lanes.
+        unsafe { from_lines::<I, T, PREFETCHES>(rows, &panel, width, prefetch) }
+        if panel.out.streams() {
             I::Vector::fence();
         }
         return;
@@ -190,7 +189,8 @@ unsafe fn few_vectors<
                     (b.row_stride, out.row_stride) = (width as isize, width as isize);
                     out.store = if out.streams() { Store::Stream } else { Store::Write };
                 }
-                let operands = RowOperands::<V, T, PREFETCHES>::new(b, out, width, prefetch);
+                let edges = Edges::new(width);
+                let operands = RowOperands::<V, T, PREFETCHES>::new(b, out, edges, prefetch);
                 all::<V, _>(rows, FewVectors::<V, T, K, CHAINS, EDGES, PREFETCHES>(operands));
             },
         );
@@ -243,26 +243,24 @@ unsafe fn many_vectors<
         I::call(
             #[inline(always)]
             move || {
+                let edges = Edges::new(width);
                 let operands =
-                    RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, width, prefetch);
+                    RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, edges, prefetch);
                 rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width });
             },
         );
     }
 }
 
-/// Multiplies rows by a panel of more than two vectors from `head` lanes before its first column on.
+/// Multiplies rows by a panel of more than two vectors, from the cache line before its first column on.
 ///
 /// # Safety
-/// 1. The machine has the instruction set `I`, which has [heads](Vector::HEADS).
-/// 2. Rows, their columns and B are as [`each_row`] requires, from column `head` on.
-/// 3. Rows of C are as [`each_row`] requires, from column `head` on.
+/// Points 1 to 3 of [`each_row`], for columns from `panel.head` on. The instruction set has
+/// [heads](Vector::HEADS).
 #[inline(always)]
-unsafe fn headed<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
+unsafe fn from_lines<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
     rows: impl Rows<Acc = T::Acc>,
-    b: Input<T>,
-    out: Output<T::Acc>,
-    head: usize,
+    &Headed { head, b, out }: &Headed<T>,
     width: usize,
     prefetch: Prefetch,
 ) {
@@ -271,9 +269,10 @@ unsafe fn headed<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
         I::call(
             #[inline(always)]
             move || {
-                rows.each(HeadedVectors::<I::Vector, T, PREFETCHES>::new(
-                    b, out, head, width, prefetch,
-                ));
+                let edges = Edges::headed(head, width);
+                let vectors = (head + width).div_ceil(I::Vector::LANES);
+                let operands = RowOperands::new(b, out, edges, prefetch);
+                rows.each(HeadedVectors::<I::Vector, T, PREFETCHES> { operands, vectors });
             },
         );
     }

@@ -83,12 +83,13 @@ pub(super) struct Headed<T: Scalar> {
 }
 
 impl<T: Scalar> Headed<T> {
-    /// Such a panel, if its vectors are better on lines, and elements are added up in the same order.
+    /// Such a panel of `width` columns, if vectors from the first column on would be in two lines each. `None` where elements
+    /// would be added up in another order.
     ///
-    /// B says where lines begin, since each row of it is read several times. With `c_leads` C says it where it can be written
-    /// past the caches: rows of few entries take as long to be written as to be added up.
+    /// B says where vectors begin, since each row of it is read several times. With `c_leads` C says it if it can then be
+    /// written past the caches: rows of few entries take as long to be written as to be added up.
     #[inline(always)]
-    pub(super) fn of<V: Vector<Acc = T::Acc>>(
+    pub(super) fn new<V: Vector<Acc = T::Acc>>(
         b: &Input<T>,
         out: &Output<T::Acc>,
         width: usize,

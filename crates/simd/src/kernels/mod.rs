@@ -27,6 +27,8 @@
 //! |---|---|
 //! | [`each_row`] | chooses for the first two kernels how many vectors are summed at once |
 //! | [`panel`] | multiplies one row by that many vectors |
+//! | [`pattern_columns`] | multiplies tiles by some vectors |
+//! | [`edges`] | knows which vectors are partial, and whether they begin with cache lines |
 //! | [`sum`], [`whole`] | add up a row's entries; the latter for long rows and a distant B |
 //! | [`store`] | writes sums to C, and adds up the parts of split windows |
 //! | [`finish`], [`elements`] | do so after a bias, an [`activation`] or [rounding](rounded): by vectors, or element by element |
@@ -64,6 +66,7 @@ mod finish_rows;
 pub(crate) mod gather;
 pub(crate) mod pack;
 mod panel;
+mod pattern_columns;
 pub(crate) mod patterns;
 pub(crate) mod prefetch;
 pub(crate) mod probe;

@@ -47,19 +47,15 @@ where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    /// A panel of `width` columns.
-    ///
-    /// # Safety
-    /// 1. The machine has the instruction set of `V`.
+    /// A panel whose first and last vectors have the lanes of `edges`.
     #[inline(always)]
-    pub(super) unsafe fn new(
+    pub(super) fn new(
         b: Input<T>,
         out: Output<T::Acc>,
-        width: usize,
+        edges: Edges<V>,
         prefetch: Prefetch,
     ) -> Self {
-        // SAFETY: the instruction set by point 1.
-        Self { b, out, edges: unsafe { Edges::new(width) }, prefetch }
+        Self { b, out, edges, prefetch }
     }
 
     /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on
@@ -169,33 +165,9 @@ where
 
 /// Rows by a panel of more than two vectors that begin before its first column.
 pub(super) struct HeadedVectors<V: Vector, T: Scalar, const PREFETCHES: bool> {
-    operands: RowOperands<V, T, PREFETCHES>,
+    pub(super) operands: RowOperands<V, T, PREFETCHES>,
     /// Three at least.
-    vectors: usize,
-}
-
-impl<V, T, const PREFETCHES: bool> HeadedVectors<V, T, PREFETCHES>
-where
-    V: Widen<T> + Vector<Acc = T::Acc>,
-    T: Scalar,
-{
-    /// A panel of `width` columns from column `head` of `b` and `out` on.
-    ///
-    /// # Safety
-    /// 1. The machine has the instruction set of `V`, which has [heads](Vector::HEADS).
-    #[inline(always)]
-    pub(super) unsafe fn new(
-        b: Input<T>,
-        out: Output<T::Acc>,
-        head: usize,
-        width: usize,
-        prefetch: Prefetch,
-    ) -> Self {
-        // SAFETY: the instruction set by point 1.
-        let edges = unsafe { Edges::headed(head, width) };
-        let vectors = (head + width).div_ceil(V::LANES);
-        Self { operands: RowOperands { b, out, edges, prefetch }, vectors }
-    }
+    pub(super) vectors: usize,
 }
 
 impl<V, T, const PREFETCHES: bool> RowKernel for HeadedVectors<V, T, PREFETCHES>

@@ -38,8 +38,8 @@ pub struct Output<A> {
     pub store: Store,
     /// How vectors of tiles of several rows are stored.
     store_tiles: Store,
-    /// Whether vectors of single rows that begin with cache lines should be written past the caches, though rows don't begin with
-    /// lines: those that lie in rows are as far apart as whole lines.
+    /// Whether C leaves the caches and its rows are whole cache lines apart, but don't begin with lines. Vectors of single
+    /// rows that begin with lines may then be written past the caches.
     pub(crate) would_stream: bool,
     /// The same for tiles of several rows.
     tiles_would_stream: bool,
