@@ -164,6 +164,16 @@ pub enum BackendError {
         /// The value type it must have.
         expected: DType,
     },
+    /// The system has no memory for what a product is to be written to.
+    #[error(
+        "there is no memory for {operand}, which takes {bytes} bytes: multiply into memory that there is, some columns at a time"
+    )]
+    OutOfMemory {
+        /// `C` or `S`.
+        operand: &'static str,
+        /// What it takes.
+        bytes: u128,
+    },
     /// A matrix does not lie in the slice that it is to be seen in.
     #[error(
         "{rows}×{cols} with strides {}, {} do not lie in {len} elements: {reason}", strides.rows, strides.cols

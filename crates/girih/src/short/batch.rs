@@ -3,8 +3,7 @@
 use girih_backend::ndarray::{
     Array3, ArrayBase, ArrayView3, ArrayViewMut3, Axis, Ix2, Ix3, RawData, Slice,
 };
-use girih_backend::{BackendError, DenseScalar};
-use girih_formats::Scalar;
+use girih_backend::{BackendError, DenseScalar, zeros};
 use girih_parallel::prelude::*;
 use girih_parallel::{current_num_threads, join};
 
@@ -60,7 +59,7 @@ impl Prepared {
         b: ArrayView3<'_, T>,
     ) -> Result<Array3<T::Acc>, BackendError> {
         let (batch, _, n) = b.dim();
-        let mut c = like(&b, [batch, self.nrows(), n]);
+        let mut c = like(&b, [batch, self.nrows(), n])?;
         self.multiply_batch_into(1.0, b, 0.0, c.view_mut())?;
         Ok(c)
     }
@@ -136,7 +135,10 @@ impl Prepared {
 }
 
 /// Zeros of a shape whose axes lie in memory in the order of those of `b`.
-pub(super) fn like<T: DenseScalar>(b: &ArrayView3<'_, T>, dim: [usize; 3]) -> Array3<T::Acc> {
+pub(super) fn like<T: DenseScalar>(
+    b: &ArrayView3<'_, T>,
+    dim: [usize; 3],
+) -> Result<Array3<T::Acc>, BackendError> {
     let mut axes = [0, 1, 2];
     // The longest stride first. An axis that repeats one matrix has none, and counts as the longest.
     axes.sort_by_key(|&axis| match b.strides()[axis].unsigned_abs() {
@@ -145,7 +147,7 @@ pub(super) fn like<T: DenseScalar>(b: &ArrayView3<'_, T>, dim: [usize; 3]) -> Ar
     });
     let mut place = [0; 3];
     axes.into_iter().enumerate().for_each(|(at, axis)| place[axis] = at);
-    Array3::from_elem(axes.map(|axis| dim[axis]), T::Acc::ZERO).permuted_axes(place)
+    Ok(zeros("C", axes.map(|axis| dim[axis]))?.permuted_axes(place))
 }
 
 /// Batch and columns as the columns of one matrix, if they are evenly apart in that order.

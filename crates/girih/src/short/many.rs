@@ -84,7 +84,7 @@ impl PreparedMany {
         values: ArrayView2<'_, T>,
         b: ArrayView3<'_, T>,
     ) -> Result<Array3<T::Acc>, BackendError> {
-        let mut c = like(&b, [b.dim().0, self.one().nrows(), b.dim().2]);
+        let mut c = like(&b, [b.dim().0, self.one().nrows(), b.dim().2])?;
         self.multiply_into(1.0, values, b, 0.0, c.view_mut())?;
         Ok(c)
     }

@@ -5,9 +5,9 @@ use std::ops::Mul;
 use girih_backend::ndarray::{Array2, ShapeBuilder};
 use girih_backend::{
     Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape,
+    PreparedSpmm, ProductShape, zeros,
 };
-use girih_formats::{Complex, DType, FormatSpec, Scalar};
+use girih_formats::{Complex, DType, FormatSpec};
 use girih_planner::Plan;
 
 use super::Operand;
@@ -107,8 +107,12 @@ impl Prepared {
     /// `A·B` in a C of its own: a matrix for a matrix, a vector for a vector. Bits as
     /// [`PreparedSpmm::execute`] gives them.
     ///
+    /// A C of tens of megabytes takes longer to be paged in than to be computed where rows of A are short:
+    /// [`multiply_into`](Self::multiply_into) takes one that is there.
+    ///
     /// # Errors
-    /// If B has not as many rows as A has columns, or another value type.
+    /// If B has not as many rows as A has columns, or another value type; [`BackendError::OutOfMemory`] if there is no memory
+    /// for C.
     pub fn multiply<B: Operand>(&self, b: B) -> Result<B::Product, BackendError> {
         self.multiply_with(b, &Epilogue::new())
     }
@@ -140,9 +144,8 @@ impl Prepared {
         epilogue: &Epilogue<'_>,
     ) -> Result<B::Product, BackendError> {
         let b = b.matrix();
-        let zero = <B::Value as Scalar>::Acc::ZERO;
         let shape = (self.nrows(), b.ncols()).set_f(B::COLUMN_MAJOR);
-        let mut c = Array2::from_elem(shape, zero);
+        let mut c = zeros("C", shape)?;
         let view = B::Value::erase_acc_mut(c.view_mut());
         self.inner.execute_with(1.0, B::Value::erase(b), 0.0, view, epilogue)?;
         Ok(B::product(c))
@@ -175,7 +178,7 @@ impl Prepared {
         epilogue: &Epilogue<'_>,
     ) -> Result<Array2<C>, BackendError> {
         let b = b.into();
-        let mut c = Array2::from_elem((self.nrows(), b.dim().1), C::ZERO);
+        let mut c = zeros("C", (self.nrows(), b.dim().1))?;
         self.inner.execute_with(1.0, b, 0.0, C::erase_mut(c.view_mut()), epilogue)?;
         Ok(c)
     }
@@ -280,8 +283,7 @@ impl Prepared {
         b: B,
     ) -> Result<B::Product, BackendError> {
         let b = b.matrix();
-        let zero = <B::Value as Scalar>::Acc::ZERO;
-        let mut c = Array2::from_elem((self.nrows(), b.ncols()), zero);
+        let mut c = zeros("C", (self.nrows(), b.ncols()))?;
         let view = B::Value::erase_acc_mut(c.view_mut());
         self.inner.aggregate(aggregation, B::Value::erase(b), view)?;
         Ok(B::product(c))

@@ -1,10 +1,9 @@
 //! Sampled products: the gradient of a product by A's values.
 
-use girih_backend::ndarray::Array2;
 use std::sync::LazyLock;
 
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, SampledShape, Samplers, SddmmBackend,
+    BackendError, DenseScalar, DenseView, DenseViewMut, SampledShape, Samplers, SddmmBackend, zeros,
 };
 use girih_formats::{Csr, Scalar};
 
@@ -65,7 +64,7 @@ where
     X: Operand<Value = T>,
     Y: Operand<Value = T>,
 {
-    let mut s = Array2::from_elem((a.nnz(), 1), T::Acc::ZERO);
+    let mut s = zeros("S", (a.nnz(), 1))?;
     let into = T::erase_acc_mut(s.view_mut());
     let (x, y) = (T::erase(x.matrix()), T::erase(y.matrix()));
     let shape = SampledShape::of(a.pattern(), x.dim().1, x.dtype());
