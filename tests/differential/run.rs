@@ -141,6 +141,9 @@ fn plan<T: DenseScalar>(case: &Case, a: &Csr<T>) -> Result<Plan, PlanError> {
             .keep_slot_map(case.refreshes());
         let options = match case.order() {
             Order::By(name) => options.reorder(name.parse::<Method>()?),
+            Order::Natural if spec == FormatSpec::Csr && !case.refreshes() => {
+                options.once(case.n() % 2 == 1)
+            }
             _ => options,
         };
         Planner::new(options).plan(a)?

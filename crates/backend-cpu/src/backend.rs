@@ -72,7 +72,9 @@ impl CpuBackend {
 
     /// What decisions about a plan depend on.
     fn case<T: Scalar>(&self, tiling: &Tiling<T>, plan: &Plan) -> Case {
-        Case::new(tiling, plan.options().n, self.team.threads(), self.isa, Machine::detect())
+        let (n, threads) = (plan.options().n, self.team.threads());
+        let case = Case::new(tiling, n, threads, self.isa, Machine::detect());
+        Case { once: plan.options().once, ..case }
     }
 
     /// Prepares a plan, by the layout that it has saved for this machine if there is one.

@@ -97,6 +97,10 @@ pub struct PlanOptions {
     /// [explanation](crate::Explanation) says so. Necessary work is done in any case and
     /// counts too: pricing CSR, and a requested order or format. Laying out the tiles does not count.
     pub planning_seconds: Option<f64>,
+    /// Whether the plan is for a single product: A stays in CSR, with its rows as they are. Nothing is counted or
+    /// estimated, and a backend that multiplies CSR as it is stored copies nothing.
+    #[serde(default)]
+    pub once: bool,
     /// The machine the estimate is for.
     pub target: DeviceSpec,
     /// The kernels it has there: those of the backend that is to multiply. Not stored in plan files.
@@ -120,6 +124,7 @@ impl Default for PlanOptions {
             keep_slot_map: false,
             deterministic: true,
             planning_seconds: None,
+            once: false,
             target: DeviceSpec::this_cpu(),
             kernels: Kernels::default(),
         }
@@ -206,6 +211,12 @@ impl PlanOptions {
         Self { planning_seconds: planning_seconds.into(), ..self }
     }
 
+    /// For a single product, or for many.
+    #[must_use]
+    pub fn once(self, once: bool) -> Self {
+        Self { once, ..self }
+    }
+
     /// For another machine.
     #[must_use]
     pub fn target(self, target: DeviceSpec) -> Self {
@@ -225,11 +236,21 @@ impl PlanOptions {
         Self { kernels, ..self }
     }
 
+    fn may_be_csr(&self) -> bool {
+        matches!(self.format, FormatChoice::Auto | FormatChoice::Fixed(FormatSpec::Csr))
+    }
+
     /// Checks what the types alone do not say.
     pub(crate) fn check(&self) -> Result<(), PlanError> {
         if self.planning_seconds.is_some_and(|s| s.is_nan() || s < 0.0) {
             let reason = "it must be a number of seconds, 0 or more".to_owned();
             return Err(PlanError::Options { option: "planning_seconds", reason });
+        }
+        if self.once && (!self.may_be_csr() || self.reorder != Reorder::None || self.keep_slot_map)
+        {
+            let reason =
+                "a single product is in csr, with rows as they are and no slot map".to_owned();
+            return Err(PlanError::Options { option: "once", reason });
         }
         self.target
             .check()

@@ -45,14 +45,20 @@ impl Plan {
     #[must_use]
     pub fn from_tiling(tiling: impl Into<AnyTiling>) -> Self {
         let tiling = tiling.into();
-        let mut options =
+        let options =
             PlanOptions { format: FormatChoice::Fixed(tiling.spec()), ..PlanOptions::default() };
-        // Nothing is estimated, so nothing that was fitted is kept.
+        let reason = format!("{} was built by the caller", tiling.spec());
+        Self::unpriced(tiling, options, reason)
+    }
+
+    /// A plan that nothing is estimated of, with a schedule cut for the tiling.
+    pub(crate) fn unpriced(tiling: AnyTiling, mut options: PlanOptions, reason: String) -> Self {
+        // What was fitted is for estimates.
         options.target.fits.clear();
         let size = TaskSize::balanced(&tiling, options.n, options.target.kind);
         let schedule = Schedule::by_size(&tiling, size);
         let explanation = Explanation {
-            reason: format!("{} was built by the caller", tiling.spec()),
+            reason,
             candidates: Vec::new(),
             schedule: explanation::sentence(&schedule, ScheduleKind::Tasks, &options),
             schedules: Vec::new(),

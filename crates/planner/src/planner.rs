@@ -1,10 +1,10 @@
 //! From a matrix and options to a plan.
 
 use girih_formats::stats::SharedStats;
-use girih_formats::{AnyCsr, AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyCsr, AnyTiling, Csr, FormatError, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
 
-use crate::choice::Choice;
+use crate::choice::{Choice, over_limit};
 use crate::error::PlanError;
 use crate::explanation;
 use crate::explanation::{Candidate, Explanation};
@@ -43,7 +43,8 @@ impl Planner {
     ///
     /// Candidates are priced by counts of the pattern, O(nnz) each and made once for all that share
     /// them; only the chosen one is built.
-    /// Orders that move columns copy the matrix while they are priced and built.
+    /// Orders that move columns copy the matrix while they are priced and built. For a
+    /// [single product](PlanOptions::once) nothing is priced or copied: O(m).
     ///
     /// # Errors
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::Refused`] if the fixed
@@ -170,6 +171,9 @@ impl Planner {
         if let Some(given) = given {
             check_order(given, a.nrows(), a.ncols())?;
         }
+        if options.once {
+            return once(options, a);
+        }
         let Chosen { arranged, mut choice, considered, reason: order } =
             choose(&options, a, given, watch)?;
         let spec = choice.spec;
@@ -209,6 +213,20 @@ impl Planner {
             attachments: Vec::new(),
         })
     }
+}
+
+/// The plan of a single product: a matrix in CSR, cut into tasks. O(m + tasks).
+fn once<T: Scalar>(options: PlanOptions, a: &Csr<T>) -> Result<Plan, PlanError> {
+    let (spec, dtype) = (FormatSpec::Csr, T::DTYPE);
+    let refused = |reason| PlanError::Refused { spec, reason };
+    options.kernels.check(&options.target, spec, dtype).map_err(refused)?;
+    let layout = RowLayout::natural(a.nrows(), 1)?;
+    let tiling = AnyTiling::from(Tiling::from_csr(a, spec, layout)?);
+    if let Some(reason) = over_limit(&options, tiling.bytes()) {
+        return Err(refused(reason));
+    }
+    let reason = "csr, as it is: the plan is for a single product, for which nothing is estimated";
+    Ok(Plan::unpriced(tiling, options, reason.to_owned()))
 }
 
 /// Checks that a layout is of a matrix's rows.

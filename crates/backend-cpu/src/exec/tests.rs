@@ -68,12 +68,15 @@ where
         true => Schedule::by_tiles(&tiling, tiling.n_tiles() / 7 + 1),
         false => Schedule::by_window(&tiling),
     };
-    for plan_n in WIDTHS {
+    let many = WIDTHS.map(|n| (n, false));
+    for (plan_n, once) in many.into_iter().chain([(1, true), (64, true)]) {
         let case = case(Case::new(&tiling, plan_n, 1, Isa::best(), Machine::detect()));
+        let case = Case { once, ..case };
         let team = Team::with_threads(case.threads).unwrap();
         let mut prepared = Prepared::build(case, team, &tiling, &schedule).unwrap();
         // Copies that are only counted have the same numbers.
         assert_eq!(lower(&tiling, &schedule, case).unwrap(), prepared.lowering);
+        assert!(!once || prepared.csr_layout.is_none());
         let recorder = Recorder::leaked();
         prepared.recorder = Some(recorder);
         for n in WIDTHS {

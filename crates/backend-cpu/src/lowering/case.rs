@@ -19,6 +19,8 @@ pub(crate) struct Case {
     pub(crate) stored: usize,
     /// Columns of B that the plan is for.
     pub(crate) n: usize,
+    /// Whether it is for a single product, for which no copy is made.
+    pub(crate) once: bool,
     pub(crate) threads: usize,
     /// Bytes of a value of A or B, and of a sum.
     pub(crate) value_bytes: usize,
@@ -45,6 +47,7 @@ impl Case {
             nnz: tiling.nnz(),
             stored: tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize)),
             n,
+            once: false,
             threads,
             value_bytes: size_of::<T>(),
             sum_bytes: size_of::<T::Acc>(),

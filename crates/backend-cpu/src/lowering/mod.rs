@@ -94,6 +94,12 @@ impl CpuLowering {
                 let layout = Decision::new(LayoutChoice::AsStored, why);
                 (layout, Decision::new(None, why), Decision::new(false, why))
             }
+            Kernel::Rows if case.once => {
+                let why =
+                    "the plan is for a single product, and copies take longer than they save it";
+                let layout = Decision::new(LayoutChoice::AsStored, why);
+                (layout, Decision::new(None, why), Decision::new(false, why))
+            }
             Kernel::Rows => {
                 let csr = csr::decide(&case, matrix);
                 (csr.layout, csr.packing, csr.prefetch_b)
@@ -108,7 +114,10 @@ impl CpuLowering {
                 (layout, packing::allocate(panels, matrix), prefetch)
             }
         };
-        let prefetch_a = prefetch::decide_for_a(&case, matrix);
+        let prefetch_a = match case.once {
+            true => Decision::new(PrefetchA::default(), "nothing is counted for a single product"),
+            false => prefetch::decide_for_a(&case, matrix),
+        };
         let strip_packing = strips::packing(&case);
         Self { case, schedule, layout, packing, prefetch_b, prefetch_a, strip_packing }
     }

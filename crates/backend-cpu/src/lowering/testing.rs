@@ -15,7 +15,8 @@ use crate::machine::Machine;
 pub(crate) fn case(m: usize, k: usize, n: usize, threads: usize, machine: Machine) -> Case {
     let (spec, isa) = (FormatSpec::Csr, Isa::Avx512);
     let (value_bytes, sum_bytes) = (4, 4);
-    Case { spec, m, k, nnz: 0, stored: 0, n, threads, value_bytes, sum_bytes, isa, machine }
+    let once = false;
+    Case { spec, m, k, nnz: 0, stored: 0, n, once, threads, value_bytes, sum_bytes, isa, machine }
 }
 
 /// The numbers of a matrix.

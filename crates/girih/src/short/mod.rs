@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use thiserror::Error;
 
 use girih_backend::{Aggregation, BackendError, DenseScalar, Epilogue, Registry, SpmmBackend};
-use girih_formats::{Csr, FormatError, FormatSpec, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
 pub use many::PreparedMany;
@@ -60,9 +60,9 @@ static FOR_ONE: LazyLock<Registry> = LazyLock::new(crate::host_backends);
 
 /// `A·B`, once: B may be an ndarray matrix or vector, or a slice; C is of the same kind.
 ///
-/// A is multiplied as CSR, on the CPU: other layouts and devices save time from the second product on. For
-/// many products, [plan](PlanMatrix::plan) and [prepare](PreparePlan::prepare) once. O(nnz) time besides the
-/// product, and the memory of A once more.
+/// A is multiplied as it is stored, on the CPU: other layouts and devices save time from the second product on. For
+/// many products, [plan](PlanMatrix::plan) and [prepare](PreparePlan::prepare) once. O(m) time besides the
+/// product, and no copy of A but of complex values.
 ///
 /// ```
 /// use girih::ndarray::array;
@@ -83,7 +83,7 @@ pub fn spmm<T: DenseScalar, B: Operand<Value = T>>(
     a: &Csr<T>,
     b: B,
 ) -> Result<B::Product, SpmmError> {
-    let options = PlanOptions::new(b.matrix().ncols()).format(FormatSpec::Csr);
+    let options = PlanOptions::new(b.matrix().ncols()).once(true);
     let plan = a.plan(options)?;
     let prepared = plan.prepare_on(FOR_ONE.best_for(&plan)?.backend)?;
     Ok(prepared.multiply(b)?)

@@ -19,7 +19,11 @@ pub(super) fn objection(
             "{fill_in} fill-in zeros would let NaN and Inf reach more rows; csr and bmat have none"
         ));
     }
-    let needed = stats.bytes;
+    over_limit(options, stats.bytes)
+}
+
+/// Why tiles of `needed` bytes are ruled out; `None` if they are not.
+pub(crate) fn over_limit(options: &PlanOptions, needed: u64) -> Option<String> {
     options.memory_limit.filter(|&limit| needed > limit).map(|limit| {
         let (n, l) = (Bytes(needed), Bytes(limit));
         format!("its tiles need {needed} bytes ({n}) and the limit is {limit} ({l})")

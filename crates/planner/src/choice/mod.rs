@@ -20,6 +20,7 @@ use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::options::{FormatChoice, PlanOptions};
 use crate::progress::{Stage, Watch};
+pub(crate) use constraints::over_limit;
 use constraints::{Budget, Need, objection};
 use pick::Picked;
 

@@ -33,6 +33,9 @@ struct OptionsText {
     keep_slot_map: bool,
     deterministic: bool,
     planning_seconds: Option<Number>,
+    /// Not written of a plan for many products, as `op`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    once: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -66,6 +69,7 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
         keep_slot_map,
         deterministic,
         planning_seconds,
+        once,
         target,
         // A backend's: whoever plans again gives them again.
         kernels: _,
@@ -92,6 +96,7 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
         keep_slot_map: *keep_slot_map,
         deterministic: *deterministic,
         planning_seconds: planning_seconds.map(Number),
+        once: *once,
     };
     let bad = |e| PlanFileError::header(format!("the options cannot be encoded: {e}"));
     let target = serde_json::to_string(target).map_err(bad)?;
@@ -126,6 +131,7 @@ pub(super) fn decode(options: &str, target: &str) -> Result<PlanOptions, PlanFil
         keep_slot_map: text.keep_slot_map,
         deterministic: text.deterministic,
         planning_seconds: text.planning_seconds.map(|seconds| seconds.0),
+        once: text.once,
         target: decode_target(target)?,
         kernels: Kernels::default(),
     })
@@ -165,6 +171,7 @@ mod tests {
         for options in [
             PlanOptions::default(),
             PlanOptions::default().precision(Precision::ThreeTf32),
+            PlanOptions::new(1).once(true),
             PlanOptions {
                 n: 3,
                 op: Op::Transpose,

@@ -145,6 +145,7 @@ impl TryFrom<OptionsV1> for PlanOptions {
             keep_slot_map: old.keep_slot_map,
             deterministic: true,
             planning_seconds: None,
+            once: false,
             target: old.target.into(),
             kernels: Kernels::default(),
         })

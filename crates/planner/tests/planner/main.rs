@@ -7,6 +7,7 @@ mod choice;
 mod common;
 mod explain;
 mod identical;
+mod once;
 mod ordering;
 mod partitions;
 mod precision;

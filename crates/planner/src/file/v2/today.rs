@@ -40,6 +40,7 @@ impl TryFrom<OptionsV2> for PlanOptions {
             keep_slot_map: old.keep_slot_map,
             deterministic: old.deterministic,
             planning_seconds: old.planning_seconds,
+            once: false,
             target: old.target.try_into()?,
             kernels: Kernels::default(),
         })
