@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::{Csr, Scalar};
+use girih_formats::CsrPattern;
 use girih_parallel::prelude::*;
 use girih_simd::PATTERNS;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,9 @@ pub(crate) struct RowSharing {
 impl RowSharing {
     /// Counts the tiles of up to [`TILE_SAMPLED_TASKS`] tasks, each a range of slots: O(their entries), in
     /// parallel.
-    pub(crate) fn sample<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
+    pub(crate) fn sample(pattern: CsrPattern<'_>, tasks: &[Range<usize>]) -> Self {
         let step = tasks.len().div_ceil(TILE_SAMPLED_TASKS).max(1);
-        let sample = tasks.par_iter().step_by(step).map(|slots| Self::count(csr, slots));
+        let sample = tasks.par_iter().step_by(step).map(|slots| Self::count(pattern, slots));
         sample.reduce(Self::default, |a, b| Self {
             tiles: a.tiles + b.tiles,
             cols: a.cols + b.cols,
@@ -53,17 +53,17 @@ impl RowSharing {
     }
 
     /// Counts the tiles of a task: O(its entries).
-    pub(crate) fn count<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Self {
+    pub(crate) fn count(pattern: CsrPattern<'_>, slots: &Range<usize>) -> Self {
         let (mut sum, mut merged) = (Self::default(), Vec::new());
         let mut before: Vec<PatternCounts> = Vec::with_capacity(TILES_BEFORE);
-        for slots in tiles(csr, slots.clone()) {
-            let rows = row_entries(csr, &slots);
-            merge(csr, &rows[..slots.len()], &mut merged);
+        for slots in tiles(pattern, slots.clone()) {
+            let rows = row_entries(pattern, &slots);
+            merge(pattern, &rows[..slots.len()], &mut merged);
             sum.tiles += 1;
             sum.cols += merged.len();
             sum.spared += rows.iter().map(Range::len).sum::<usize>() - merged.len();
             let mut counts = PatternCounts::default();
-            merged.iter().for_each(|&(_, pattern)| counts[usize::from(pattern) - 1] += 1);
+            merged.iter().for_each(|&(_, mask)| counts[usize::from(mask) - 1] += 1);
             sum.changes += changes(&counts, &before);
             match before.len() {
                 TILES_BEFORE => before[sum.tiles % TILES_BEFORE] = counts,
@@ -107,6 +107,7 @@ fn changes(counts: &PatternCounts, before: &[PatternCounts]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use girih_formats::Csr;
     use girih_generate::{banded, fem_3d, uniform};
 
     use super::*;
@@ -114,10 +115,10 @@ mod tests {
     #[test]
     fn tiles_spare_what_their_rows_share() {
         let a: Csr<f32> = fem_3d(4, 4, 4, 1, 1).unwrap();
-        let sharing = RowSharing::sample(&a, &[0..30, 30..64]);
+        let sharing = RowSharing::sample(a.pattern(), &[0..30, 30..64]);
         assert!(sharing.spares(6, 0) && !sharing.spares(24, 0));
         assert!(sharing.changes > 0 && sharing.spares(6, 0) != sharing.spares(6, 100));
-        assert!(!RowSharing::sample(&a, &[]).spares(0, 0));
+        assert!(!RowSharing::sample(a.pattern(), &[]).spares(0, 0));
     }
 
     #[test]
@@ -134,14 +135,14 @@ mod tests {
         let values = vec![1.0f32; col_idx.len()];
         let a = Csr::try_new(16, 2, row_ptr, col_idx, values).unwrap();
         // One pattern changes in the first tile, none in the second, three in the third, none in the last.
-        let sharing = RowSharing::count(&a, &(0..16));
+        let sharing = RowSharing::count(a.pattern(), &(0..16));
         assert_eq!((sharing.tiles, sharing.changes, sharing.spared), (4, 4, 21));
         assert!(sharing.spares(5, 0) && sharing.spares(3, 2) && !sharing.spares(3, 3));
     }
 
     #[test]
     fn slabs_are_for_tiles_with_many_columns_all_over_b() {
-        let sharing = |a: &Csr<f32>| RowSharing::sample(a, &[0..20, 20..40]);
+        let sharing = |a: &Csr<f32>| RowSharing::sample(a.pattern(), &[0..20, 20..40]);
         let slab = |a: &Csr<f32>| sharing(a).slab_cols(40, a.ncols());
         let weights = |k, per_row| slab(&uniform(40, k, per_row, 1).unwrap());
         // Four rows of 200 entries have 151 of 256 columns on average, of 75 have 68.

@@ -50,14 +50,15 @@ impl<'a, A: Scalar> TileWriter<'a, A> {
     ) -> (Vec<Tile>, Vec<TaskSlab>) {
         let csr = a.csr();
         let mut merged = Vec::new();
-        let mut rests: Vec<_> = tiles.iter().map(|slots| row_entries(csr, slots)).collect();
+        let mut rests: Vec<_> =
+            tiles.iter().map(|slots| row_entries(csr.pattern(), slots)).collect();
         let count = csr.ncols().div_ceil(slab_cols).max(1);
         let mut written = Vec::with_capacity(tiles.len());
         let slabs = (0..count).map(|s| {
             let (start, first) = (self.used, written.len());
             for (slots, rests) in tiles.iter().zip(&mut rests) {
-                let parts = take_before(csr, rests, slab_cols.saturating_mul(s + 1));
-                merge(csr, &parts[..slots.len()], &mut merged);
+                let parts = take_before(csr.pattern(), rests, slab_cols.saturating_mul(s + 1));
+                merge(csr.pattern(), &parts[..slots.len()], &mut merged);
                 if s == 0 || s + 1 == count || !merged.is_empty() {
                     written.push(self.tile(a, slots, &parts, &merged));
                 }

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use girih_formats::{Csr, RowCsr, Scalar};
+use girih_formats::{Csr, CsrPattern, RowCsr, Scalar};
 use girih_simd::{Run, lanes};
 
 use crate::thresholds::{SORT_ENTRIES, SORT_ROWS_MAX, SORT_ROWS_MIN, SORT_WINDOW_ENTRIES};
 
 /// How many rows of a matrix are sorted together.
-pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {
-    let rows = SORT_WINDOW_ENTRIES.saturating_mul(csr.nrows()) / csr.nnz().max(1);
+pub(crate) fn window(pattern: CsrPattern<'_>) -> usize {
+    let rows = SORT_WINDOW_ENTRIES.saturating_mul(pattern.nrows()) / pattern.nnz().max(1);
     rows.clamp(SORT_ROWS_MIN, SORT_ROWS_MAX)
 }
 
@@ -30,15 +30,15 @@ pub(crate) struct RowOrder {
 impl RowOrder {
     /// Sorts the rows in `slots`, with slices or without.
     pub(crate) fn sort<T: Scalar>(a: &RowCsr<T>, slots: Range<usize>, slices: bool) -> Self {
-        let csr = a.csr();
+        let pattern = a.csr().pattern();
         let mut order = Self::default();
         let mut single = Vec::with_capacity(slots.len());
         let mut slot = slots.start;
         while slot < slots.end {
             let end = slot + lanes::<T>();
-            let len = csr.row_range(slot).len();
+            let len = pattern.row_range(slot).len();
             let slice = slices && a.layout().is_natural() && end <= slots.end && len > 0;
-            if slice && (slot + 1..end).all(|next| is_shifted(csr, next)) {
+            if slice && (slot + 1..end).all(|next| is_shifted(pattern, next)) {
                 order.slots.push(slot);
                 push(&mut order.slices, len);
                 order.cols += len;
@@ -51,9 +51,9 @@ impl RowOrder {
             }
         }
         // A counting sort keeps it linear, and rows of one length in their order.
-        let key = |slot: usize| csr.row_range(slot).len().min(SORT_ENTRIES + 1);
+        let key = |slot: usize| pattern.row_range(slot).len().min(SORT_ENTRIES + 1);
         let first = order.slots.len();
-        for together in single.chunks(window(csr)) {
+        for together in single.chunks(window(pattern)) {
             let mut next = [0; SORT_ENTRIES + 3];
             together.iter().for_each(|&slot| next[key(slot) + 1] += 1);
             for i in 1..next.len() {
@@ -67,7 +67,7 @@ impl RowOrder {
             }
         }
         for &slot in &order.slots[first..] {
-            let len = csr.row_range(slot).len();
+            let len = pattern.row_range(slot).len();
             push(&mut order.runs, len);
             order.cols += len;
             order.values += len;
@@ -84,20 +84,21 @@ impl RowOrder {
     pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T::Acc]) {
         let lanes = lanes::<T>();
         let slices = self.n_slices();
+        let (pattern, stored) = (csr.pattern(), &csr.values()[..]);
         let (mut cols, mut values) = (cols, values);
         for (i, &slot) in self.slots.iter().enumerate() {
-            let (row_cols, row_values) = csr.row(slot);
-            let len = row_cols.len();
+            let row = pattern.row_range(slot);
+            let len = row.len();
             let (to, rest) = cols.split_at_mut(len);
-            to.copy_from_slice(row_cols);
+            to.copy_from_slice(&pattern.col_idx()[row.clone()]);
             cols = rest;
             let rows = if i < slices { lanes } else { 1 };
             let (to, rest) = values.split_at_mut(len * rows);
             if rows == 1 {
-                to.iter_mut().zip(row_values).for_each(|(to, &value)| *to = value.to_acc());
+                to.iter_mut().zip(&stored[row]).for_each(|(to, &value)| *to = value.to_acc());
             } else {
                 for (lane, slot) in (slot..slot + lanes).enumerate() {
-                    for (t, &value) in csr.row(slot).1.iter().enumerate() {
+                    for (t, &value) in stored[pattern.row_range(slot)].iter().enumerate() {
                         to[t * lanes + lane] = value.to_acc();
                     }
                 }
@@ -117,8 +118,8 @@ fn push(runs: &mut Vec<Run>, len: usize) {
 }
 
 /// Whether a row has the columns of the row before it plus one.
-fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
-    let (before, own) = (csr.row(row - 1).0, csr.row(row).0);
+fn is_shifted(pattern: CsrPattern<'_>, row: usize) -> bool {
+    let (before, own) = (pattern.row(row - 1), pattern.row(row));
     before.len() == own.len() && before.iter().zip(own).all(|(&before, &own)| before + 1 == own)
 }
 
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn more_short_rows_are_sorted_together() {
-        let of = |row_len| window::<f32>(&uniform(2000, 100, row_len, 1).unwrap());
+        let of = |row_len| window(uniform::<f32>(2000, 100, row_len, 1).unwrap().pattern());
         assert_eq!([0, 1, 3, 8, 50].map(of), [1024, 1024, 682, 256, 256]);
     }
 

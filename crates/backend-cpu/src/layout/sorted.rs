@@ -149,7 +149,8 @@ fn orders<T: CpuScalar>(
     config: &SortConfig,
 ) -> (usize, Vec<RowOrder>) {
     let (csr, &SortConfig { slices, threads, .. }) = (a.csr(), config);
-    let tasks = joined(csr.row_ptr(), tasks, window(csr), least_parts(threads, SORT_PARTS_EACH));
+    let tasks =
+        joined(csr.row_ptr(), tasks, window(csr.pattern()), least_parts(threads, SORT_PARTS_EACH));
     let n_parts = parts_of_each(csr.nnz(), &tasks, threads);
     let all = (0..tasks.len() * n_parts).into_par_iter();
     let slots = |i: usize| part(csr.row_ptr(), &tasks[i / n_parts], i % n_parts, n_parts);

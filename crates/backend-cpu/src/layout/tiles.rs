@@ -56,7 +56,7 @@ impl<T: CpuScalar> TiledCsr<T> {
                 // Nothing is left of a task that was joined to the one before.
                 let own = tasks[i..].iter().filter(|_| !slots.is_empty());
                 let own = own.take_while(|own| own.start < slots.end);
-                let tiles = own.flat_map(|own| tiles(csr, own.clone()));
+                let tiles = own.flat_map(|own| tiles(csr.pattern(), own.clone()));
                 writer.slabs(a, &tiles.collect::<Vec<_>>(), slab_cols.unwrap_or(usize::MAX))
             })
             .collect();
@@ -95,7 +95,7 @@ impl<T: CpuScalar> TiledCsr<T> {
     /// The counts of such a copy, without making it: O(nnz) in parallel.
     pub(crate) fn count(csr: &Csr<T>, tasks: &[Range<usize>]) -> TileCounts {
         let count = |slots: &Range<usize>| {
-            let sum = RowSharing::count(csr, slots);
+            let sum = RowSharing::count(csr.pattern(), slots);
             TileCounts { tiles: sum.tiles, loads: sum.cols }
         };
         let none = || TileCounts { tiles: 0, loads: 0 };

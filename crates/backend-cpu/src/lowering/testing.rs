@@ -30,19 +30,19 @@ impl MatrixNumbers for Counted<'_> {
         true
     }
     fn row_sharing(&self) -> RowSharing {
-        RowSharing::sample(self.0, slice::from_ref(&(0..self.0.nrows())))
+        RowSharing::sample(self.0.pattern(), slice::from_ref(&(0..self.0.nrows())))
     }
     fn cache_misses(&self, rows: usize) -> Option<CacheMisses> {
         CacheMisses::count(&[self.0.col_idx()], self.0.ncols(), rows)
     }
     fn row_span(&self) -> usize {
-        row_span(self.0)
+        row_span(self.0.pattern())
     }
     fn unpredicted_share(&self, row_bytes: usize, cache: usize) -> f64 {
-        unpredicted_share(self.0, row_bytes, cache)
+        unpredicted_share(self.0.pattern(), row_bytes, cache)
     }
     fn has_scattered_columns(&self) -> bool {
-        has_scattered_columns(self.0)
+        has_scattered_columns(self.0.pattern())
     }
 }
 

@@ -88,7 +88,9 @@ impl<T: CpuScalar> MatrixNumbers for LayoutBuilder<'_, T> {
     }
 
     fn row_sharing(&self) -> RowSharing {
-        self.csr.map_or_else(RowSharing::default, |a| RowSharing::sample(a.csr(), &self.tasks))
+        self.csr.map_or_else(RowSharing::default, |a| {
+            RowSharing::sample(a.csr().pattern(), &self.tasks)
+        })
     }
 
     fn cache_misses(&self, rows: usize) -> Option<CacheMisses> {
@@ -98,15 +100,15 @@ impl<T: CpuScalar> MatrixNumbers for LayoutBuilder<'_, T> {
     }
 
     fn row_span(&self) -> usize {
-        self.csr.map_or(0, |a| row_span(a.csr()))
+        self.csr.map_or(0, |a| row_span(a.csr().pattern()))
     }
 
     fn unpredicted_share(&self, row_bytes: usize, cache: usize) -> f64 {
-        self.csr.map_or(0.0, |a| unpredicted_share(a.csr(), row_bytes, cache))
+        self.csr.map_or(0.0, |a| unpredicted_share(a.csr().pattern(), row_bytes, cache))
     }
 
     fn has_scattered_columns(&self) -> bool {
-        self.csr.is_some_and(|a| has_scattered_columns(a.csr()))
+        self.csr.is_some_and(|a| has_scattered_columns(a.csr().pattern()))
     }
 }
 

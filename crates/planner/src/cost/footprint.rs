@@ -1,7 +1,5 @@
 //! How many rows of B a cache of any size fetches for a pattern in an order of rows.
 
-use std::collections::HashMap;
-
 use girih_formats::stats::SharedStats;
 use girih_formats::{CsrPattern, RowLayout};
 
@@ -15,6 +13,10 @@ const MOST_SAMPLED: usize = 1 << 16;
 const FAR_ROWS: usize = 64;
 const SHARE_SAMPLED: usize = 16;
 const LEAST_SAMPLED: usize = 1 << 14;
+
+/// Columns of a sample are numbered where there are more than this, and a quarter of the entries: an array of all
+/// would take more memory than the matrix justifies.
+const LEAST_NUMBERED: usize = 1 << 18;
 
 /// Rows of B that caches fetch, by how many rows they hold.
 ///
@@ -177,15 +179,22 @@ fn reuse(pattern: CsrPattern<'_>, layout: &RowLayout) -> [f64; SIZES - 1] {
     let is_sampled = |col: u32| {
         share == 0 || u64::from(col).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - share) == 0
     };
-    let rows = (0..layout.n_slots()).filter_map(|slot| layout.row(slot));
-    let used = rows.flat_map(|row| pattern.row(row).iter().copied().filter(|&col| is_sampled(col)));
-    let used: Vec<u32> = used.collect();
+    let mut used: Vec<u32> = Vec::new();
+    for row in (0..layout.n_slots()).filter_map(|slot| layout.row(slot)) {
+        used.extend(pattern.row(row).iter().filter(|&&col| is_sampled(col)));
+    }
     // A one stands where a column was used last: those after a column's own are what came between.
     let mut lasts = Sums::new(used.len());
-    let mut last_use: HashMap<u32, usize> = HashMap::new();
+    let units = match pattern.ncols() <= LEAST_NUMBERED + pattern.nnz() / 4 {
+        true => pattern.ncols(),
+        false => numbered(&mut used),
+    };
+    // Counted from 1; 0 is never.
+    let mut last_use = vec![0; units];
     let mut farther = [0u64; SIZES];
     for (at, &col) in used.iter().enumerate() {
-        if let Some(before) = last_use.insert(col, at) {
+        let before = std::mem::replace(&mut last_use[col as usize], at + 1);
+        if let Some(before) = usize::checked_sub(before, 1) {
             let between = lasts.total() - lasts.up_to(before);
             let distance = (between as u64) << share;
             // Caches of 2^i rows hold it if that many came between at the most, less itself.
@@ -203,6 +212,17 @@ fn reuse(pattern: CsrPattern<'_>, layout: &RowLayout) -> [f64; SIZES - 1] {
         above += farther[size];
     }
     missed
+}
+
+/// Numbers columns from 0 on, in their order, and says how many there are.
+fn numbered(cols: &mut [u32]) -> usize {
+    let mut distinct = cols.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    for col in cols {
+        *col = distinct.partition_point(|other| other < col) as u32;
+    }
+    distinct.len()
 }
 
 /// Sums of a prefix under single additions (Fenwick, *Software: Practice and Experience* 24(3), 1994).

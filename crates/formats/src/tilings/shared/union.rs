@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 use girih_parallel::prelude::*;
 
+use super::marks::Marks;
 use super::windows::{Pool, accumulate, occupied, split_at_ends, window_chunks, zeroed};
 use crate::PAD_COL;
 use crate::buffer::Buffer;
@@ -187,9 +188,12 @@ pub(crate) struct Unions<'a> {
 }
 
 impl Unions<'_> {
-    pub(crate) fn new_set(&self) -> ColumnSet {
-        let units = self.pattern.ncols().div_ceil(self.width as usize);
-        ColumnSet::new(units, self.pattern.nnz())
+    fn units(&self) -> usize {
+        self.pattern.ncols().div_ceil(self.width as usize)
+    }
+
+    fn new_set(&self) -> ColumnSet {
+        ColumnSet::new(self.units(), self.pattern.nnz())
     }
 
     fn collect(&self, set: &mut ColumnSet, w: usize) {
@@ -213,23 +217,51 @@ impl Unions<'_> {
 
     /// Members of each window's union. O(nnz + windows), in parallel, nothing else stored.
     pub(crate) fn counts(&self) -> Vec<u32> {
+        let (units, nnz) = (self.units(), self.pattern.nnz());
+        match Marks::fit(units, nnz, girih_parallel::current_num_threads()) {
+            true => self.each_count(|| Marks::new(units), |marks, w| self.mark(marks, w)),
+            false => self.each_count(
+                || self.new_set(),
+                |set, w| {
+                    self.collect(set, w);
+                    let members = set.len() as u32;
+                    set.clear();
+                    members
+                },
+            ),
+        }
+    }
+
+    /// What `count` says of each window, with a scratch for each thread.
+    fn each_count<S: Send>(
+        &self,
+        scratch: impl Fn() -> S + Sync,
+        count: impl Fn(&mut S, usize) -> u32 + Sync,
+    ) -> Vec<u32> {
         let chunks = window_chunks(self.layout, self.pattern.row_ptr(), usize::MAX);
         let mut counts = vec![0; self.layout.n_windows()];
         let pieces = split_at_ends(&mut counts, chunks.iter().map(|c| c.end));
         let pool = Pool::new();
         chunks.par_iter().with_max_len(1).zip(pieces).for_each(|(windows, counts)| {
-            pool.with(
-                || self.new_set(),
-                |set| {
-                    for (w, count) in windows.clone().zip(counts) {
-                        self.collect(set, w);
-                        *count = set.len() as u32;
-                        set.clear();
-                    }
-                },
-            );
+            pool.with(&scratch, |scratch| {
+                for (w, found) in windows.clone().zip(counts) {
+                    *found = count(scratch, w);
+                }
+            });
         });
         counts
+    }
+
+    /// Members of window `w`.
+    fn mark(&self, marks: &mut Marks, w: usize) -> u32 {
+        marks.begin();
+        if self.layout.is_natural() {
+            let slots = self.layout.window(w);
+            let at = |slot: usize| self.pattern.row_ptr()[slot.min(self.pattern.nrows())] as usize;
+            return marks.meet(&self.pattern.col_idx()[at(slots.start)..at(slots.end)], self.width);
+        }
+        let rows = occupied(self.layout, w);
+        rows.map(|(_, row)| marks.meet(self.pattern.row(row), self.width)).sum()
     }
 
     /// Each window's union, padded to a multiple of `pad`. O(nnz + windows), in parallel.
