@@ -3,20 +3,12 @@
 use girih_formats::stats::SharedStats;
 use girih_formats::{CsrPattern, RowLayout};
 
-/// Cache sizes that are distinguished: none, and powers of two from 1 row of B on, beyond any number of rows.
-const SIZES: usize = 34;
-
-/// Entries that reuse is measured by at the most, unless a column of the sample alone has more.
-const MOST_SAMPLED: usize = 1 << 16;
+use super::reuse::{SIZES, reuse};
 
 /// Rows of a stretch whose distinct columns are counted, and the share of all stretches that is.
 const FAR_ROWS: usize = 64;
 const SHARE_SAMPLED: usize = 16;
 const LEAST_SAMPLED: usize = 1 << 14;
-
-/// Columns of a sample are numbered where there are more than this, and a quarter of the entries: an array of all
-/// would take more memory than the matrix justifies.
-const LEAST_NUMBERED: usize = 1 << 18;
 
 /// Rows of B that caches fetch, by how many rows they hold.
 ///
@@ -167,97 +159,6 @@ fn far(pattern: CsrPattern<'_>, layout: &RowLayout) -> f64 {
         cols.len()
     });
     touched.sum::<usize>() as f64 * windows as f64 / count as f64
-}
-
-/// For caches of 1, 2, 4 and so on rows of B, the entries whose row was used before and is there no more.
-fn reuse(pattern: CsrPattern<'_>, layout: &RowLayout) -> [f64; SIZES - 1] {
-    let mut share = 0;
-    while pattern.nnz() >> share > MOST_SAMPLED {
-        share += 1;
-    }
-    // The upper bits of a product with an odd number are spread evenly.
-    let is_sampled = |col: u32| {
-        share == 0 || u64::from(col).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - share) == 0
-    };
-    let mut used: Vec<u32> = Vec::new();
-    for row in (0..layout.n_slots()).filter_map(|slot| layout.row(slot)) {
-        used.extend(pattern.row(row).iter().filter(|&&col| is_sampled(col)));
-    }
-    // A one stands where a column was used last: those after a column's own are what came between.
-    let mut lasts = Sums::new(used.len());
-    let units = match pattern.ncols() <= LEAST_NUMBERED + pattern.nnz() / 4 {
-        true => pattern.ncols(),
-        false => numbered(&mut used),
-    };
-    // Counted from 1; 0 is never.
-    let mut last_use = vec![0; units];
-    let mut farther = [0u64; SIZES];
-    for (at, &col) in used.iter().enumerate() {
-        let before = std::mem::replace(&mut last_use[col as usize], at + 1);
-        if let Some(before) = usize::checked_sub(before, 1) {
-            let between = lasts.total() - lasts.up_to(before);
-            let distance = (between as u64) << share;
-            // Caches of 2^i rows hold it if that many came between at the most, less itself.
-            let holds = (64 - distance.leading_zeros()) as usize;
-            farther[holds.min(SIZES - 1)] += 1;
-            lasts.add(before, -1);
-        }
-        lasts.add(at, 1);
-    }
-    // Of distances below 2^i, all hit; from the largest on.
-    let mut missed = [0.0; SIZES - 1];
-    let mut above = farther[SIZES - 1];
-    for size in (0..SIZES - 1).rev() {
-        missed[size] = (above << share) as f64;
-        above += farther[size];
-    }
-    missed
-}
-
-/// Numbers columns from 0 on, in their order, and says how many there are.
-fn numbered(cols: &mut [u32]) -> usize {
-    let mut distinct = cols.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    for col in cols {
-        *col = distinct.partition_point(|other| other < col) as u32;
-    }
-    distinct.len()
-}
-
-/// Sums of a prefix under single additions (Fenwick, *Software: Practice and Experience* 24(3), 1994).
-struct Sums {
-    tree: Vec<i32>,
-    total: i32,
-}
-
-impl Sums {
-    fn new(len: usize) -> Self {
-        Self { tree: vec![0; len + 1], total: 0 }
-    }
-
-    fn add(&mut self, at: usize, value: i32) {
-        self.total += value;
-        let mut i = at + 1;
-        while i < self.tree.len() {
-            self.tree[i] += value;
-            i += i & i.wrapping_neg();
-        }
-    }
-
-    /// The sum of the items up to this one.
-    fn up_to(&self, at: usize) -> i32 {
-        let (mut i, mut sum) = (at + 1, 0);
-        while i > 0 {
-            sum += self.tree[i];
-            i -= i & i.wrapping_neg();
-        }
-        sum
-    }
-
-    fn total(&self) -> i32 {
-        self.total
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod linear;
 mod parts;
 mod price;
 mod rerate;
+mod reuse;
 mod terms;
 mod workload;
 
