@@ -1,8 +1,8 @@
 //! How many columns (or block columns) each of many windows has, where which ones they are does not matter.
 
-/// The window that met each unit last: a column, or a block of columns.
+/// The window that used each unit last: a column, or a block of columns.
 ///
-/// Two bytes for each unit, however few are met. A window takes O(entries), without a branch for what is new.
+/// Two bytes for each unit, however few are used. A window takes O(entries), without a branch for what is new.
 pub(crate) struct Marks {
     last: Vec<u16>,
     /// The window that is counted; 0 is none.
@@ -17,7 +17,7 @@ impl Marks {
         bytes <= entries.saturating_mul(2).max(1 << 20)
     }
 
-    /// Marks for units below `units`, none of which was met.
+    /// Marks for units below `units`, none of which was used.
     pub(crate) fn new(units: usize) -> Self {
         Self { last: vec![0; units], window: 0 }
     }
@@ -30,23 +30,23 @@ impl Marks {
         });
     }
 
-    /// Meets the units of some columns, and counts those that the window has not met before.
-    pub(crate) fn meet(&mut self, cols: &[u32], width: u32) -> u32 {
+    /// Counts the units of some columns that the window has not used before.
+    pub(crate) fn count(&mut self, cols: &[u32], width: u32) -> u32 {
         if width.is_power_of_two() {
             let shift = width.ilog2();
-            self.meet_units(cols.iter().map(|&col| col >> shift))
+            self.count_units(cols.iter().map(|&col| col >> shift))
         } else {
-            self.meet_units(cols.iter().map(|&col| col / width))
+            self.count_units(cols.iter().map(|&col| col / width))
         }
     }
 
-    fn meet_units(&mut self, units: impl Iterator<Item = u32>) -> u32 {
+    fn count_units(&mut self, units: impl Iterator<Item = u32>) -> u32 {
         let window = self.window;
-        units.fold(0, |met, unit| {
+        units.fold(0, |count, unit| {
             let last = &mut self.last[unit as usize];
             let is_new = *last != window;
             *last = window;
-            met + u32::from(is_new)
+            count + u32::from(is_new)
         })
     }
 }
@@ -61,11 +61,11 @@ mod tests {
         // More windows than there are numbers for them.
         for _ in 0..1 << 17 {
             marks.begin();
-            assert_eq!(marks.meet(&[0, 3, 3, 29], 3), 3);
-            assert_eq!(marks.meet(&[1, 8, 9], 3), 2);
+            assert_eq!(marks.count(&[0, 3, 3, 29], 3), 3);
+            assert_eq!(marks.count(&[1, 8, 9], 3), 2);
         }
         marks.begin();
-        assert_eq!(marks.meet(&[0, 1, 2, 3, 4, 7, 8], 4), 3);
+        assert_eq!(marks.count(&[0, 1, 2, 3, 4, 7, 8], 4), 3);
     }
 
     #[test]

@@ -258,10 +258,11 @@ impl Unions<'_> {
         if self.layout.is_natural() {
             let slots = self.layout.window(w);
             let at = |slot: usize| self.pattern.row_ptr()[slot.min(self.pattern.nrows())] as usize;
-            return marks.meet(&self.pattern.col_idx()[at(slots.start)..at(slots.end)], self.width);
+            return marks
+                .count(&self.pattern.col_idx()[at(slots.start)..at(slots.end)], self.width);
         }
         let rows = occupied(self.layout, w);
-        rows.map(|(_, row)| marks.meet(self.pattern.row(row), self.width)).sum()
+        rows.map(|(_, row)| marks.count(self.pattern.row(row), self.width)).sum()
     }
 
     /// Each window's union, padded to a multiple of `pad`. O(nnz + windows), in parallel.
