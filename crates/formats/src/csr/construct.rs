@@ -86,11 +86,9 @@ impl<T: Scalar> Coo<T> {
     ) -> Result<Self, FormatError> {
         check_dims(nrows, ncols)?;
         let triplets = triplets.into_iter();
-        // A hint may promise more than there will be.
-        let expected = triplets.size_hint().0.min(1 << 20);
-        let mut row_idx = Vec::with_capacity(expected);
-        let mut col_idx = Vec::with_capacity(expected);
-        let mut values = Vec::with_capacity(expected);
+        let expected = triplets.size_hint().0;
+        let (mut row_idx, mut col_idx) = (reserved(expected), reserved(expected));
+        let mut values = reserved(expected);
         for (position, (i, j, value)) in triplets.enumerate() {
             for (what, found, limit) in [("row_idx", i, nrows), ("col_idx", j, ncols)] {
                 if found >= limit {
@@ -110,5 +108,36 @@ impl<T: Scalar> Coo<T> {
             values.push(value);
         }
         Ok(Self::from_parts(nrows, ncols, row_idx, col_idx, values))
+    }
+}
+
+/// A vector for as many elements as a hint says, unless that is more than there is memory for: then it grows.
+fn reserved<U>(hint: usize) -> Vec<U> {
+    let mut elements = Vec::new();
+    let _ = elements.try_reserve_exact(hint);
+    elements
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_of_any_size_are_taken() {
+        /// As many triplets as there are, and a hint.
+        struct Hinted(std::ops::Range<usize>, usize);
+        impl Iterator for Hinted {
+            type Item = (usize, usize, f32);
+            fn next(&mut self) -> Option<Self::Item> {
+                self.0.next().map(|i| (i, i, 1.0))
+            }
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                (self.1, None)
+            }
+        }
+        for hint in [0, 1, 5, usize::MAX] {
+            let a = Csr::from_triplets(5, 5, Hinted(0..5, hint)).unwrap();
+            assert_eq!(a, Csr::identity(5).unwrap());
+        }
     }
 }
