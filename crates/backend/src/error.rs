@@ -166,7 +166,7 @@ pub enum BackendError {
     },
     /// The system has no memory for what a product is to be written to.
     #[error(
-        "there is no memory for {operand}, which takes {bytes} bytes: multiply into memory that there is, some columns at a time"
+        "there is no memory for {operand}, which takes {bytes} bytes: multiply fewer columns at a time, or into memory of your own"
     )]
     OutOfMemory {
         /// `C` or `S`.

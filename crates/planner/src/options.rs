@@ -249,7 +249,7 @@ impl PlanOptions {
         if self.once && (!self.may_be_csr() || self.reorder != Reorder::None || self.keep_slot_map)
         {
             let reason =
-                "a single product is in csr, with rows as they are and no slot map".to_owned();
+                "a plan for a single product is in csr, with rows as they are and without a slot map".to_owned();
             return Err(PlanError::Options { option: "once", reason });
         }
         self.target

@@ -95,8 +95,7 @@ impl CpuLowering {
                 (layout, Decision::new(None, why), Decision::new(false, why))
             }
             Kernel::Rows if case.once => {
-                let why =
-                    "the plan is for a single product, and copies take longer than they save it";
+                let why = "a copy takes longer than it saves a single product";
                 let layout = Decision::new(LayoutChoice::AsStored, why);
                 (layout, Decision::new(None, why), Decision::new(false, why))
             }

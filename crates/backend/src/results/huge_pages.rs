@@ -7,7 +7,7 @@ const ADVISED_FROM: usize = 32 << 20;
 /// Bytes of a huge page, on the systems that are advised to use them.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Advises the system to page in by huge pages what `memory` has of whole ones. What is refused costs speed, nothing else.
+/// Advises the system to give `memory` huge pages, where it spans whole ones. What is refused costs speed, nothing else.
 pub(super) fn advise<T>(memory: &mut [T]) {
     let bytes = size_of_val(memory);
     if bytes < ADVISED_FROM {

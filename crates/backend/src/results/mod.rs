@@ -1,4 +1,4 @@
-//! Memory for what products come to, where they return it.
+//! Memory for products that are returned.
 
 #[expect(unsafe_code, reason = "the system is called")]
 mod huge_pages;
@@ -8,11 +8,11 @@ use ndarray::{Array, Dimension, ShapeBuilder};
 
 use crate::BackendError;
 
-/// Zeros for a product to be written to.
+/// Zeros that a product is to be written to.
 ///
-/// Allocators take memory of tens of megabytes from the system anew each time, and the system zeroes it page by page
-/// while it is written for the first time. That takes longer than the product where A has few entries in a row. So the
-/// system is advised to give such memory huge pages, as NumPy does.
+/// Allocators take tens of megabytes from the system anew each time. The system zeroes them page by page, as they are
+/// first written. That takes longer than the product where rows of A are short. So the system is advised to give such
+/// memory huge pages, as NumPy does.
 ///
 /// ```
 /// let c = girih_backend::zeros::<f32, _>("C", (2, 3))?;
@@ -26,7 +26,7 @@ use crate::BackendError;
 /// [`BackendError::OutOfMemory`] with `operand` as its name, if the system refuses it.
 ///
 /// # Complexity
-/// Time in proportion to its bytes below some tens of megabytes, and none above.
+/// O(bytes) below some tens of megabytes. Above, the system zeroes pages when they are written.
 pub fn zeros<T: Scalar, Sh: ShapeBuilder>(
     operand: &'static str,
     shape: Sh,

@@ -12,7 +12,7 @@ const MOST_SAMPLED: usize = 1 << 16;
 /// would take more memory than the matrix justifies.
 const LEAST_NUMBERED: usize = 1 << 18;
 
-/// Columns that are written at a time before it is known which are sampled.
+/// Columns of a row that are sampled at a time.
 const CHUNK: usize = 1 << 12;
 
 /// For caches of 1, 2, 4 and so on rows of B, the entries whose row was used before and is there no more.
@@ -30,7 +30,7 @@ pub(super) fn reuse(pattern: CsrPattern<'_>, layout: &RowLayout) -> [f64; SIZES 
     for cols in rows.flat_map(|row| pattern.row(row).chunks(CHUNK)) {
         let before = used.len();
         used.resize(before + cols.len(), 0);
-        // Which are sampled no processor predicts, so all are written, and those that are not again.
+        // The processor can't predict which columns are sampled. So each is written, and the next one over it if it is not.
         let end = cols.iter().fold(before, |end, &col| {
             used[end] = col;
             end + usize::from(is_sampled(col))
@@ -79,7 +79,7 @@ fn numbered(cols: &mut [u32]) -> usize {
     distinct.len()
 }
 
-/// Words of a block, of which ones are counted one word after the other.
+/// Words of a block, whose ones are counted word by word.
 const BLOCK: usize = 8;
 
 /// Ones among zeros, and how many there are up to each: a bit each, and sums over blocks of them (Fenwick, *Software:
@@ -118,7 +118,7 @@ impl Ones {
         }
     }
 
-    /// How many ones there are up to this place, and at it.
+    /// How many ones there are up to this place, itself included.
     fn up_to(&self, at: usize) -> i32 {
         let (word, mut block) = (at / 64, at / 64 / BLOCK);
         let whole = self.words[block * BLOCK..word].iter().map(|word| word.count_ones());
