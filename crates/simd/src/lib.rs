@@ -26,7 +26,7 @@ pub use isa::{KernelScalar, KernelTable};
 pub use kernels::aggregate::Total;
 pub use kernels::complex::store_complex;
 pub use kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
-pub use kernels::prefetch::{PREFETCH_AHEAD, Prefetch};
+pub use kernels::prefetch::{PREFETCH_AHEAD, Prefetch, tiles_prefetch};
 pub use kernels::probe::{Chains, Work};
 pub use kernels::rows::RowBlock;
 pub use kernels::runs::Runs;

@@ -133,7 +133,7 @@ thresholds! {
     TILE_LOADS_OF_VECTORS: usize = 16, "loads", "commit 40c6614";
     /// The same for one or two groups of four vectors, and for more than two vectors of a near B.
     TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commits ee28e2f, 40c6614";
-    /// Bytes of a B that is near: rows of a larger one may be prefetched, which tiles of less than four vectors do not.
+    /// Bytes of a B that is near. Rows of a larger one may be prefetched, which was measured before tiles of less than four vectors did.
     TILE_NEAR_B: usize = 5 << 20, "bytes", "commit c0e3cf8";
     /// Loads that a tile spares for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";
@@ -177,6 +177,10 @@ thresholds! {
     PREFETCH_FAR: usize = 8, "times", "commits 18a9f58, d3174a3";
     /// Times a core's own caches below which rows of B are not prefetched.
     PREFETCH_NEAR: usize = 5, "times", "commits d3174a3, ee46c81";
+    /// Bytes of a row of B up to which tiles prefetch none.
+    TILE_PREFETCH_BYTES: usize = 32, "bytes", "commit 0000000";
+    /// The same where the last-level cache does not hold B.
+    TILE_PREFETCH_FAR_BYTES: usize = 16, "bytes", "commit 0000000";
     /// Entries ahead that rows of B are prefetched, for rows of up to 256 bytes.
     PREFETCH_AHEAD: usize = 128, "entries", "commit c47d693";
     /// The same for wider rows.

@@ -1,6 +1,6 @@
 //! What is left to decide once a product's columns are known: O(panels) for each product.
 
-use girih_simd::GROUP_VECTORS;
+use girih_simd::tiles_prefetch;
 
 use super::{Case, CpuLowering, Kernel, LayoutChoice};
 use crate::thresholds::{
@@ -105,8 +105,8 @@ impl CpuLowering {
         }
     }
 
-    /// Whether any kernel prefetches rows of B. Tiles do so in groups of four whole vectors of AVX-512,
-    /// sorted rows unless there is a single column.
+    /// Whether any kernel prefetches rows of B. Tiles do so by [how wide](tiles_prefetch) the rows are, sorted rows unless
+    /// there is a single column.
     pub(super) fn prefetches_b(&self, product: &ProductLowering, n: usize) -> bool {
         let Case { isa, .. } = self.case;
         let in_sorted_rows = !(n == 1 && (self.case.is_wide() || product.widens_b));
@@ -114,9 +114,7 @@ impl CpuLowering {
         self.prefetch_b.choice
             && isa.prefetches()
             && match self.kernel(product) {
-                Kernel::Tiles => {
-                    isa.has_wide_strips() && width >= GROUP_VECTORS * self.case.lanes()
-                }
+                Kernel::Tiles => tiles_prefetch(width * self.case.sum_bytes, product.b_is_far),
                 Kernel::Sorted => in_sorted_rows,
                 _ => false,
             }

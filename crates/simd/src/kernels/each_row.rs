@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::edges::{Edges, Headed, LAST, NONE};
+use super::edges::{ENDS, Edges, Headed, LAST, NONE, end_with_rows};
 use super::panel::{FewVectors, HeadedVectors, ManyVectors, RowOperands};
 use super::prefetch::Prefetch;
 use super::sum::{Entries, is_own_accumulator};
@@ -23,6 +23,11 @@ pub(crate) trait Rows {
     type Acc;
     /// Whether rows are so short that C matters more than B, if one of both [begins with cache lines](Headed).
     const C_LEADS: bool;
+
+    /// Whether most rows use the rows of B after those of the row before, so that the cache line of a next row is needed anyway.
+    fn are_shifted(&self) -> bool {
+        false
+    }
 
     /// Calls `kernel` with every row.
     ///
@@ -97,6 +102,15 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
     R: Rows<Acc = T::Acc>,
 {
     let lanes = const { <I::Vector as Vector>::LANES };
+    let ends = const { PREFETCHES } && !rows.are_shifted() && end_with_rows(&b, &out, prefetch);
+    macro_rules! ending {
+        ($vector:ty, $chains:literal) => {
+            // SAFETY: the points of `few_vectors` are these. The panel has more columns than one of these vectors.
+            unsafe {
+                few_vectors::<I, $vector, T, 2, $chains, ENDS, PREFETCHES>(rows, b, out, width, prefetch);
+            }
+        };
+    }
     macro_rules! few {
         ($vector:ty, $vectors:literal, $chains:literal) => {{
             // Whole vectors with no gap between rows are at distances that the compiler knows.
@@ -137,8 +151,12 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
         few!(I::Quarter, 1, 4);
     } else if const { I::HAS_HALF } && is_own && width <= I::Half::LANES {
         few!(I::Half, 1, 4);
+    } else if const { PREFETCHES && I::HAS_HALF } && is_own && ends && width < lanes {
+        ending!(I::Half, 4);
     } else if is_own && width <= lanes {
         few!(I::Vector, 1, 4);
+    } else if const { PREFETCHES } && is_own && ends && lanes < width && width < 2 * lanes {
+        ending!(I::Vector, 2);
     } else if is_own && width <= 2 * lanes {
         few!(I::Vector, 2, 2);
     } else {
@@ -150,13 +168,13 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
     }
 }
 
-/// Multiplies rows by a panel of `K` vectors, some of them partial as `EDGES` says. Without `EDGES` all are
-/// whole, no gap is between rows of B nor between rows of C, and C is written, not updated.
+/// Multiplies rows by a panel of `K` vectors, some of them partial as `EDGES` says. With `NONE` of them no gap is between rows
+/// of B nor between rows of C, and C is written, not updated.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`, and with it that of `V`.
-/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `EDGES`
-///    just as much.
+/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, with
+///    `NONE` just as much, and more than one with `ENDS`.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
 unsafe fn few_vectors<
@@ -246,7 +264,10 @@ unsafe fn many_vectors<
                 let edges = Edges::new(width);
                 let operands =
                     RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, edges, prefetch);
-                rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width });
+                let ends = const { PREFETCHES }
+                    && !rows.are_shifted()
+                    && end_with_rows(&b, &out, prefetch);
+                rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width, ends });
             },
         );
     }

@@ -2,9 +2,13 @@
 //!
 //! A row of B or C that begins within a cache line is gone through by vectors that begin with lines: the first has some of
 //! its lanes alone. Vectors from the first column on would each touch two lines, and none could be written past the caches.
+//!
+//! Where a far B has rows of parts of lines, the last of several vectors ends with the row, and has lanes in common with the one
+//! before it. A masked load from its place on would wait for a cache line of the next row too, which nothing has prefetched.
 
 use girih_formats::Scalar;
 
+use super::prefetch::Prefetch;
 use super::sum::is_own_accumulator;
 use crate::GROUP_VECTORS;
 use crate::isa::Vector;
@@ -15,10 +19,12 @@ use crate::thresholds::HEADED_PAST_VECTORS;
 pub(super) const NONE: u8 = 0;
 /// The last vector may be partial.
 pub(super) const LAST: u8 = 1;
-/// The first of two vectors or more may be partial.
+/// The first vector may be partial.
 pub(super) const FIRST: u8 = 2;
-/// Both may.
+/// Both of two vectors or more may.
 pub(super) const BOTH: u8 = FIRST | LAST;
+/// All vectors are whole, and the last ends with the row: it has lanes in common with the one before.
+pub(super) const ENDS: u8 = 4;
 
 /// The lanes of the first and of the last vector of some columns.
 #[derive(Clone, Copy)]
@@ -30,15 +36,20 @@ pub(super) struct Edges<V: Vector> {
 }
 
 impl<V: Vector> Edges<V> {
-    /// Of vectors whose first is whole, for `width ≥ 1` columns.
+    /// Of vectors for `width ≥ 1` columns. One that ends with the row is partial where it is a first one: the columns before
+    /// are summed elsewhere.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
     #[inline(always)]
     pub(super) unsafe fn new(width: usize) -> Self {
         let rest = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
-        // SAFETY: the instruction set by point 1.
-        unsafe { Self { first: V::mask(V::LANES), last: V::mask(rest), rest } }
+        // SAFETY: the instruction set by point 1. It masks first lanes if it has them.
+        unsafe {
+            let first =
+                if const { V::HEADS } { V::mask_from(V::LANES - rest) } else { V::mask(V::LANES) };
+            Self { first, last: V::mask(rest), rest }
+        }
     }
 
     /// Of vectors that begin `head` lanes before the first of `width` columns.
@@ -51,10 +62,19 @@ impl<V: Vector> Edges<V> {
         unsafe { Self { first: V::mask_from(head), ..Self::new(head + width) } }
     }
 
+    /// Columns from the first vector of `K` to vector `u`.
+    #[inline(always)]
+    pub(super) fn column<const K: usize, const EDGES: u8>(&self, u: usize) -> usize {
+        if EDGES & ENDS > 0 && u + 1 == K {
+            return (K - 1) * V::LANES + self.rest - V::LANES;
+        }
+        u * V::LANES
+    }
+
     /// The lanes of vector `u` of `K`, if `EDGES` says that it may be partial.
     #[inline(always)]
     pub(super) fn mask<const K: usize, const EDGES: u8>(&self, u: usize) -> Option<V::Mask> {
-        if EDGES & FIRST > 0 && K > 1 && u == 0 {
+        if EDGES & FIRST > 0 && u == 0 && (K > 1 || EDGES == FIRST) {
             Some(self.first)
         } else if EDGES & LAST > 0 && u + 1 == K {
             Some(self.last)
@@ -72,6 +92,19 @@ impl<V: Vector> Edges<V> {
             self.mask::<K, EDGES>(u)
         }
     }
+}
+
+/// Whether a partial last vector ends with the row: where it would touch the cache line of a next row that comes from beyond a
+/// core's own caches, and C is written or updated in place. Lanes in common have the same sums, and are stored twice.
+#[inline(always)]
+pub(super) fn end_with_rows<T: Scalar>(
+    b: &Input<T>,
+    out: &Output<T::Acc>,
+    prefetch: Prefetch,
+) -> bool {
+    let bytes = b.row_stride.unsigned_abs() * size_of::<T>();
+    let is_in_place = out.col_stride == 1 && matches!(out.store, Store::Write | Store::Update);
+    (prefetch == Prefetch::Rows || b.is_far) && !bytes.is_multiple_of(64) && is_in_place
 }
 
 /// A panel whose vectors begin with cache lines, though its columns don't: B and C begin `head` lanes before their first

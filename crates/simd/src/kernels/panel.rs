@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 
 use super::each_row::RowKernel;
-use super::edges::{BOTH, Edges, FIRST, LAST, NONE};
+use super::edges::{BOTH, ENDS, Edges, FIRST, LAST, NONE};
 use super::prefetch::Prefetch;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
@@ -66,7 +66,7 @@ where
     /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
     /// 3. `dst` is a row of C that no other thread accesses.
     /// 4. B and C have `K` vectors of columns from `j` on, some of them partial as `EDGES` says. `j` is a
-    ///    multiple of `V::LANES`.
+    ///    multiple of `V::LANES` if C is written past the caches.
     #[inline(always)]
     unsafe fn group<const K: usize, const CHAINS: usize, const EDGES: u8>(
         &self,
@@ -117,6 +117,8 @@ where
 pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize, const PREFETCHES: bool> {
     pub(super) operands: RowOperands<V, T, PREFETCHES>,
     pub(super) width: usize,
+    /// Whether partial vectors [end with rows](super::edges::end_with_rows).
+    pub(super) ends: bool,
 }
 
 impl<V, T, const AT_ONCE: usize, const PREFETCHES: bool> RowKernel
@@ -130,7 +132,7 @@ where
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        let &Self { ref operands, width } = self;
+        let &Self { ref operands, width, .. } = self;
         let RowOperands { b, out, .. } = operands;
         let (lanes, dst) = (V::LANES, out.row(row));
         if const { !V::WIDE } {
@@ -240,12 +242,26 @@ where
         let left = self.width - j;
         macro_rules! group {
             ($k:literal, $chains:literal, $edges:expr) => {
+                group!($k, $chains, $edges, j)
+            };
+            ($k:literal, $chains:literal, $edges:expr, $from:expr) => {
                 // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of
-                // columns are left, the last of them partial where `$edges` says so.
-                unsafe { self.operands.group::<$k, $chains, { $edges }>(entries, dst, j) }
+                // columns are there from `$from` on, one of them partial where `$edges` says so.
+                unsafe { self.operands.group::<$k, $chains, { $edges }>(entries, dst, $from) }
             };
         }
         let in_group = self.operands.b.is_part_of_group;
+        if const { PREFETCHES } && self.ends && !left.is_multiple_of(lanes) {
+            match left.div_ceil(lanes) {
+                1 if j == 0 || const { !V::HEADS } => {}
+                1 if in_group => return group!(1, 1, FIRST, self.width - lanes),
+                1 => return group!(1, 4, FIRST, self.width - lanes),
+                2 if in_group => return group!(2, 1, ENDS),
+                2 => return group!(2, 2, ENDS),
+                3 => return group!(3, 1, ENDS),
+                _ => return group!(4, 1, ENDS),
+            }
+        }
         match (left.div_ceil(lanes), left % lanes) {
             (0, _) => {}
             (1, _) if in_group => group!(1, 1, LAST),
@@ -268,7 +284,7 @@ where
     /// 3. `dst` is a row of C that no other thread accesses.
     #[inline(always)]
     unsafe fn one_by_one(&self, entries: Entries<T::Acc>, dst: *mut T::Acc) {
-        let &Self { operands: RowOperands { b, ref out, prefetch, .. }, width } = self;
+        let &Self { operands: RowOperands { b, ref out, prefetch, .. }, width, .. } = self;
         let lanes = V::LANES;
         let tail = width % (4 * lanes);
         for j in (0..width).step_by(lanes) {

@@ -4,7 +4,7 @@ use girih_formats::{PAD_ROW, Scalar};
 
 use super::edges::{Edges, LAST};
 use super::patterns::{PatternBlock, TILE_ROWS};
-use super::prefetch::{EntriesAhead, PREFETCH_AHEAD, Prefetch};
+use super::prefetch::{EntriesAhead, PREFETCH_AHEAD, Prefetch, prefetch_vectors};
 use super::store::store;
 use super::sum::widen_vector;
 use crate::isa::{Compile, Vector, Widen};
@@ -44,8 +44,7 @@ pub(super) unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const ED
             }
         };
     }
-    // Fewer vectors never prefetch rows of B from the first column on, and need no code for the rest of others.
-    if const { V::PREFETCHES && K >= 4 } && prefetch == Prefetch::Rows {
+    if const { V::PREFETCHES } && prefetch == Prefetch::Rows {
         call!(true);
     } else {
         call!(false);
@@ -205,9 +204,7 @@ where
         if const { ROWS } {
             let col = *next.cols.add(PREFETCH_AHEAD) as isize;
             let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
-            for u in 0..K {
-                V::prefetch_l2(row.wrapping_add(u * V::LANES));
-            }
+            prefetch_vectors::<V, T, K, EDGES>(row, edges);
         }
         let row = b.ptr.wrapping_offset(*next.cols as isize * b.row_stride);
         next.cols = next.cols.add(1);

@@ -3,9 +3,9 @@
 use bytemuck::{Pod, Zeroable};
 use girih_formats::Scalar;
 
-use super::edges::{BOTH, Edges, FIRST, Headed, LAST, NONE};
+use super::edges::{BOTH, ENDS, Edges, FIRST, Headed, LAST, NONE, end_with_rows};
 use super::pattern_columns::{all_tiles_by_vector, columns};
-use super::prefetch::Prefetch;
+use super::prefetch::{Prefetch, tiles_prefetch};
 use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output};
 
@@ -137,17 +137,18 @@ unsafe fn from_first_column<I: VectorsFor<T>, T: Scalar>(
     width: usize,
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
+    let rows = block.prefetch_b && tiles_prefetch(width * size_of::<T::Acc>(), b.is_far);
+    let prefetch = prefetched::<I::Vector, T>(rows, &b);
+    let ends = end_with_rows(&b, &out, prefetch);
     macro_rules! vectors {
         ($vector:ty, $k:literal, $chains:literal, $edges:expr, $j:expr) => {{
-            // Rows of B are prefetched by four whole vectors alone, and entries with them.
-            let rows = const { $k == 4 && $edges == NONE } && block.prefetch_b;
-            let prefetch = prefetched::<I::Vector, T>(rows, &b);
-            let (b, out, width) = (b.at_col($j), out.at_col($j), width - $j);
+            // SAFETY: the instruction set by point 1.
+            let edges = unsafe { Edges::new(width) };
+            let (b, out) = (b.at_col($j), out.at_col($j));
             b.ran("patterns", prefetch, out.streams());
             // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3. Each use
             // is for columns that are left: `$k` vectors, of which the last may be partial where `$edges` says so.
             unsafe {
-                let edges = Edges::new(width.min($k * <$vector>::LANES));
                 columns::<$vector, T, $k, $chains, { $edges }>(block, b, out, edges, prefetch);
             }
         }};
@@ -163,7 +164,15 @@ unsafe fn from_first_column<I: VectorsFor<T>, T: Scalar>(
         let left = width - j;
         let is_few = is_few(&b, j, width, lanes);
         j += if const { I::STRIP_VECTORS == 4 } {
+            let ends = ends && !left.is_multiple_of(lanes);
+            let is_alone = const { I::Vector::HEADS } && ends && j > 0;
             match left.div_ceil(lanes) {
+                1 if is_alone && is_few => vectors!(I::Vector, 1, 2, FIRST, width - lanes),
+                1 if is_alone => vectors!(I::Vector, 1, 1, FIRST, width - lanes),
+                2 if ends && is_few => vectors!(I::Vector, 2, 2, ENDS, j),
+                2 if ends => vectors!(I::Vector, 2, 1, ENDS, j),
+                3 if ends => vectors!(I::Vector, 3, 1, ENDS, j),
+                4 if ends => vectors!(I::Vector, 4, 1, ENDS, j),
                 1 if is_few => vectors!(I::Vector, 1, 2, LAST, j),
                 2 if is_few => vectors!(I::Vector, 2, 2, LAST, j),
                 1 => vectors!(I::Vector, 1, 1, LAST, j),
@@ -197,9 +206,7 @@ unsafe fn from_lines<I: VectorsFor<T>, T: Scalar>(
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     let &Headed { head, b, out } = headed;
-    // As from the first column on: rows of B by groups of four vectors alone.
-    let rows = block.prefetch_b && width >= 4 * lanes;
-    let prefetch = prefetched::<I::Vector, T>(rows, &b);
+    let prefetch = prefetched::<I::Vector, T>(block.prefetch_b, &b);
     b.ran("patterns", prefetch, out.streams());
     b.ran_from_lines(out.streams());
     // SAFETY: the instruction set by point 1.

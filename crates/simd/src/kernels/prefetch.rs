@@ -3,8 +3,12 @@
 //! Rows of B are prefetched into the second-level cache: the first-level cache waits for few lines at once,
 //! and a line that is prefetched into it takes the place of one that is needed.
 
+use super::edges::{ENDS, Edges, FIRST};
 use crate::isa::Vector;
-use crate::thresholds::{PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE};
+use crate::thresholds::{
+    PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE, TILE_PREFETCH_BYTES,
+    TILE_PREFETCH_FAR_BYTES,
+};
 
 /// How many entries, or columns of a tile, ahead rows of B are prefetched. Column indices must be readable
 /// that far beyond the last entry.
@@ -17,6 +21,12 @@ pub(crate) use crate::thresholds::PREFETCH_AHEAD_ROWS;
 /// cache until it is used, so wide rows are prefetched later.
 pub(crate) const fn entries_ahead(row_bytes: usize) -> usize {
     if row_bytes <= PREFETCH_AHEAD_ROW_BYTES { PREFETCH_AHEAD } else { PREFETCH_AHEAD_WIDE }
+}
+
+/// Whether tiles prefetch rows of B of `row_bytes` bytes, where rows are prefetched at all. A cache line holds several narrow ones: the
+/// processor fetches those itself, unless B `is_far`: beyond the last-level cache.
+pub const fn tiles_prefetch(row_bytes: usize, is_far: bool) -> bool {
+    row_bytes > if is_far { TILE_PREFETCH_FAR_BYTES } else { TILE_PREFETCH_BYTES }
 }
 
 /// What kernels prefetch.
@@ -35,6 +45,28 @@ pub enum Prefetch {
 pub(crate) fn prefetch_entries<V: Vector, A>(col_idx: *const u32, values: *const A) {
     V::prefetch(values.wrapping_byte_add(PREFETCH_A_AHEAD));
     V::prefetch(col_idx.wrapping_byte_add(PREFETCH_A_AHEAD));
+}
+
+/// Prefetches `K` vectors of a row of B: the cache lines where they begin, and where the last ends unless rows are whole lines.
+#[inline(always)]
+pub(super) fn prefetch_vectors<V: Vector, T, const K: usize, const EDGES: u8>(
+    row: *const T,
+    edges: &Edges<V>,
+) {
+    // The line where a last vector begins that ends with the row is likely to be one of the others.
+    let is_between = const { EDGES == ENDS && K * V::LANES * size_of::<T>() <= 64 }
+        || EDGES == ENDS && edges.rest <= V::LANES / 2;
+    for u in 0..K {
+        if u == 0 || u + 1 < K || !is_between {
+            V::prefetch_l2(row.wrapping_add(u * V::LANES));
+        }
+    }
+    let last = match EDGES {
+        FIRST if K == 1 => V::LANES,
+        ENDS => (K - 1) * V::LANES + edges.rest,
+        _ => return,
+    };
+    V::prefetch_l2(row.wrapping_add(last - 1));
 }
 
 /// How far entries of A are prefetched, which follow one another.

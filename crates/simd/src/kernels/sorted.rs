@@ -199,6 +199,11 @@ impl<A> Rows for SortedRows<'_, A> {
     type Acc = A;
     const C_LEADS: bool = true;
 
+    fn are_shifted(&self) -> bool {
+        let slices: usize = self.block.slices.iter().map(|run| run.count as usize).sum();
+        slices * self.lanes > self.block.rows.len() - slices
+    }
+
     // One copy of the kernel for slices and for single rows.
     #[inline(always)]
     unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {

@@ -45,7 +45,7 @@ pub(super) unsafe fn store<V: Vector, const K: usize, const EDGES: u8>(
                 // SAFETY: the instruction set by point 1. Columns are next to each other wherever this stands:
                 // the lanes of vector `u` are valid by point 2, and aligned by point 3 if it streams.
                 unsafe {
-                    let p = dst.add(u * lanes);
+                    let p = dst.add(edges.column::<K, EDGES>(u));
                     match edges.partial::<K, EDGES>(u) {
                         Some(mask) => scaled[u].store_masked(p, mask),
                         None => scaled[u].$store(p),
@@ -75,16 +75,22 @@ pub(super) unsafe fn store<V: Vector, const K: usize, const EDGES: u8>(
         unsafe { scatter::<V>(vectors.as_ptr(), K, rest, *out, dst) };
         return;
     }
+    // The last vector may have lanes in common with the one before: all are read before any is written.
     for u in 0..K {
         // SAFETY: the instruction set by point 1. Columns are next to each other where C is updated: the
         // lanes of vector `u` are valid by point 2.
         unsafe {
-            let p = dst.add(u * lanes);
             let c = load_vector::<V, K, EDGES>(dst, u, edges);
-            let sum = c.mul_add(V::splat(out.beta), scaled[u]);
+            scaled[u] = c.mul_add(V::splat(out.beta), scaled[u]);
+        }
+    }
+    for u in 0..K {
+        // SAFETY: the instruction set by point 1, the lanes of vector `u` by point 2.
+        unsafe {
+            let p = dst.add(edges.column::<K, EDGES>(u));
             match edges.mask::<K, EDGES>(u) {
-                Some(mask) => sum.store_masked(p, mask),
-                None => sum.store(p),
+                Some(mask) => scaled[u].store_masked(p, mask),
+                None => scaled[u].store(p),
             }
         }
     }
@@ -161,7 +167,7 @@ pub(super) unsafe fn load_vector<V: Vector, const K: usize, const EDGES: u8>(
 ) -> V {
     // SAFETY: the instruction set by point 1, the lanes by point 2.
     unsafe {
-        let p = p.add(u * V::LANES);
+        let p = p.add(edges.column::<K, EDGES>(u));
         match edges.mask::<K, EDGES>(u) {
             Some(mask) => V::load_masked(p, mask),
             None => V::load(p),

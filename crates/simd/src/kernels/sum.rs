@@ -3,7 +3,7 @@
 use girih_formats::{DType, RealAccumulator, Scalar};
 
 use super::edges::Edges;
-use super::prefetch::{Prefetch, prefetch_entries};
+use super::prefetch::{Prefetch, prefetch_entries, prefetch_vectors};
 use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
 use crate::thresholds::PREFETCH_AT_ONCE;
@@ -43,18 +43,21 @@ impl<A> Entries<A> {
         Self { col_idx, shift: 0, values, step: 1, len, next_col_idx: col_idx, next_shift: 0 }
     }
 
-    /// Prefetches `K` vectors of the row of B that a later entry uses, the one that corresponds to entry `p`.
+    /// Prefetches the row of B that a later entry uses, the one that corresponds to entry `p`.
     ///
     /// # Safety
     /// 1. `next_col_idx` is valid for `p + 1` columns.
     #[inline(always)]
-    unsafe fn prefetch_row<V: Vector, T: Copy, const K: usize>(&self, p: usize, b: Input<T>) {
+    unsafe fn prefetch_row<V: Vector, T: Copy, const K: usize, const EDGES: u8>(
+        &self,
+        p: usize,
+        b: Input<T>,
+        edges: &Edges<V>,
+    ) {
         // SAFETY: column `p` is readable by point 1. Nothing is read at `row`.
         let col = unsafe { *self.next_col_idx.add(p) } as isize + self.next_shift as isize;
         let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
-        for u in 0..K {
-            V::prefetch_l2(row.wrapping_add(u * V::LANES));
-        }
+        prefetch_vectors::<V, T, K, EDGES>(row, edges);
     }
 }
 
@@ -71,7 +74,7 @@ pub(super) unsafe fn widen_vector<V: Widen<T>, T, const K: usize, const EDGES: u
 ) -> V {
     // SAFETY: the instruction set by point 1, the lanes by point 2.
     unsafe {
-        let p = row.wrapping_add(u * V::LANES);
+        let p = row.wrapping_add(edges.column::<K, EDGES>(u));
         match edges.mask::<K, EDGES>(u) {
             Some(mask) => V::widen_masked(p, mask),
             None => V::widen(p),
@@ -127,7 +130,7 @@ where
             if prefetch == Prefetch::Rows {
                 for p in $range {
                     // SAFETY: `p` is before `len` in every use, so the next column is readable by point 2.
-                    unsafe { entries.prefetch_row::<V, T, K>(p, b) };
+                    unsafe { entries.prefetch_row::<V, T, K, EDGES>(p, b, edges) };
                 }
             }
         };
