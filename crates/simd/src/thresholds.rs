@@ -178,9 +178,9 @@ thresholds! {
     /// Times a core's own caches below which rows of B are not prefetched.
     PREFETCH_NEAR: usize = 5, "times", "commits d3174a3, ee46c81";
     /// Bytes of a row of B up to which tiles prefetch none.
-    TILE_PREFETCH_BYTES: usize = 32, "bytes", "commit 0000000";
+    TILE_PREFETCH_BYTES: usize = 32, "bytes", "commit c33a5678";
     /// The same where the last-level cache does not hold B.
-    TILE_PREFETCH_FAR_BYTES: usize = 16, "bytes", "commit 0000000";
+    TILE_PREFETCH_FAR_BYTES: usize = 16, "bytes", "commit c33a5678";
     /// Entries ahead that rows of B are prefetched, for rows of up to 256 bytes.
     PREFETCH_AHEAD: usize = 128, "entries", "commit c47d693";
     /// The same for wider rows.
