@@ -11,9 +11,12 @@ use crate::options::PlanOptions;
 /// search which finds nothing may take: estimates of its time and of products are rough.
 const FREE_PRODUCTS: f64 = 40.0;
 
-/// Products that a plan with ordered rows is made for: what an order is predicted to save in as many has
-/// to cover computing it.
+/// Products that a plan with ordered rows is made for, at the most: what an order is predicted to save in as many
+/// has to cover computing it.
 const PRODUCTS: f64 = 1e6;
+
+/// Seconds of products that it is made for, at the most: a product of 80 ms is not repeated for a day.
+const PRODUCTS_SECONDS: f64 = 300.0;
 
 /// Seconds of any step, however small the matrix is: allocation, and handing work to threads.
 const STEP_SECONDS: f64 = 20e-6;
@@ -98,6 +101,8 @@ pub(super) struct Allowance {
     left: f64,
     /// What may be spent without a saving in sight.
     free: f64,
+    /// Products whose savings have to cover what is spent.
+    products: f64,
 }
 
 impl Allowance {
@@ -114,7 +119,8 @@ impl Allowance {
         };
         let limit = options.planning_seconds;
         let left = limit.map_or(f64::INFINITY, |limit| (limit - spent).max(0.0));
-        Self { limit, left, free: (FREE_PRODUCTS * product).max(reading) }
+        let products = PRODUCTS.min(PRODUCTS_SECONDS / product);
+        Self { limit, left, free: (FREE_PRODUCTS * product).max(reading), products }
     }
 
     /// What the caller's limit leaves; `None` without one.
@@ -122,8 +128,8 @@ impl Allowance {
         self.limit.map(|_| self.left)
     }
 
-    /// Takes what a step costs, if it may: within the limit, and either free or covered by what a million
-    /// products are predicted to save, `saved` seconds each.
+    /// Takes what a step costs, if it may: within the limit, and either free or covered by what products are
+    /// predicted to save, `saved` seconds each.
     ///
     /// # Errors
     /// Why it may not.
@@ -137,12 +143,13 @@ impl Allowance {
                 Seconds(limit)
             ));
         }
-        if seconds > self.free && saved * PRODUCTS < seconds {
+        if seconds > self.free && saved * self.products < seconds {
             return Err(format!(
-                "it takes about {} to compute and is predicted to save {} a product; without a saving \
-                 it may take {}, the time of {FREE_PRODUCTS:.0} products",
+                "it takes about {} to compute and is predicted to save {} a product, which {:.0} products \
+                 do not cover; without a saving it may take {}, the time of {FREE_PRODUCTS:.0} products",
                 Seconds(seconds),
                 Seconds(saved.max(0.0)),
+                self.products,
                 Seconds(self.free)
             ));
         }
@@ -164,5 +171,27 @@ impl Allowance {
     pub(super) fn take(&mut self, seconds: f64) {
         self.left = (self.left - seconds).max(0.0);
         self.free = (self.free - seconds).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_generate::uniform;
+
+    use super::*;
+
+    #[test]
+    fn a_saving_covers_a_step_in_a_million_products_or_five_minutes_of_them() {
+        let a = uniform::<f32>(100, 100, 4, 1).unwrap();
+        let options = PlanOptions::default();
+        let spends = |product: f64, seconds: f64, saved: f64| {
+            Allowance::new(&options, a.pattern(), product, 0.0).spend(Step(seconds), saved).is_ok()
+        };
+        // A million products of 10 µs save a microsecond each.
+        assert!(spends(1e-5, 0.99, 1e-6) && !spends(1e-5, 1.01, 1e-6));
+        // In five minutes there are 3000 of 100 ms.
+        assert!(spends(0.1, 29.0, 0.01) && !spends(0.1, 31.0, 0.01));
+        // The time of 40 products is free.
+        assert!(spends(0.1, 3.9, 0.0) && !spends(0.1, 4.1, 0.0));
     }
 }
