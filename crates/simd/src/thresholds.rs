@@ -133,7 +133,7 @@ thresholds! {
     TILE_LOADS_OF_VECTORS: usize = 16, "loads", "commit 40c6614";
     /// The same for one or two groups of four vectors, and for more than two vectors of a near B.
     TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commits ee28e2f, 40c6614";
-    /// Bytes of a B that is near. Rows of a larger one may be prefetched, which was measured before tiles of less than four vectors did.
+    /// Bytes of a B that is near. Rows of a larger one may be prefetched: measured when tiles of less than four vectors were not.
     TILE_NEAR_B: usize = 5 << 20, "bytes", "commit c0e3cf8";
     /// Loads that a tile spares for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";

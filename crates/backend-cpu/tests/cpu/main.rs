@@ -5,6 +5,7 @@ mod columns;
 mod complex;
 mod conformance;
 mod epilogue;
+mod far_b;
 mod refresh;
 mod reproducible;
 mod sampled;

@@ -102,7 +102,7 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
     R: Rows<Acc = T::Acc>,
 {
     let lanes = const { <I::Vector as Vector>::LANES };
-    let ends = const { PREFETCHES } && !rows.are_shifted() && end_with_rows(&b, &out, prefetch);
+    let ends = const { PREFETCHES } && vectors_end(&rows, &b, &out, prefetch);
     macro_rules! ending {
         ($vector:ty, $chains:literal) => {
             // SAFETY: the points of `few_vectors` are these. The panel has more columns than one of these vectors.
@@ -166,6 +166,16 @@ unsafe fn each_row_as<I, T, R, const PREFETCHES: bool>(
     if out.streams() {
         I::Vector::fence();
     }
+}
+
+/// Whether partial vectors [end with rows](end_with_rows), of rows that need no more of B.
+fn vectors_end<T: Scalar>(
+    rows: &impl Rows,
+    b: &Input<T>,
+    out: &Output<T::Acc>,
+    prefetch: Prefetch,
+) -> bool {
+    !rows.are_shifted() && end_with_rows(b, out, prefetch)
 }
 
 /// Multiplies rows by a panel of `K` vectors, some of them partial as `EDGES` says. With `NONE` of them no gap is between rows
@@ -264,9 +274,7 @@ unsafe fn many_vectors<
                 let edges = Edges::new(width);
                 let operands =
                     RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, edges, prefetch);
-                let ends = const { PREFETCHES }
-                    && !rows.are_shifted()
-                    && end_with_rows(&b, &out, prefetch);
+                let ends = const { PREFETCHES } && vectors_end(&rows, &b, &out, prefetch);
                 rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width, ends });
             },
         );

@@ -36,8 +36,8 @@ pub(super) struct Edges<V: Vector> {
 }
 
 impl<V: Vector> Edges<V> {
-    /// Of vectors for `width ≥ 1` columns. One that ends with the row is partial where it is a first one: the columns before
-    /// are summed elsewhere.
+    /// Of vectors for `width ≥ 1` columns, from the first column on. A [first](FIRST) one ends with the row instead, and has the
+    /// lanes that a partial last one would have.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
