@@ -1,7 +1,7 @@
 //! What windows and blocks would hold in some order, counted without building them.
 
-use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
-use girih_parallel::prelude::*;
+use girih_formats::stats::SharedStats;
+use girih_formats::{BMat, Csr, CsrPattern, FormatError, RowLayout};
 
 use crate::error::ReorderError;
 use crate::permutation::Permutation;
@@ -12,9 +12,6 @@ pub const WINDOW_ROWS: [usize; 3] = [8, 16, 64];
 
 /// Sides of the square blocks that fill is counted for.
 pub const BLOCK_SIZES: [usize; 3] = [8, 16, 64];
-
-/// Windows that one task counts at least.
-const TASK_WINDOWS: usize = 16;
 
 /// Windows of one height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +50,8 @@ pub struct TileMetrics {
 impl TileMetrics {
     /// Counts, with rows and columns in the order of `ordering`, or as they are.
     ///
-    /// O(nnz + slots) for each size, in parallel; per thread 4 bytes for each column, or for each entry
-    /// of a window where there are far more columns than entries.
+    /// O(nnz + slots) for each size, in parallel; memory as [`SharedStats::unions`]. Where the ordering moves
+    /// columns, the pattern is copied, and rows of the copy are sorted: 8 bytes for each entry.
     ///
     /// # Errors
     /// If the ordering is of another matrix.
@@ -79,13 +76,17 @@ impl TileMetrics {
     ) -> Result<Self, ReorderError> {
         let natural = Reordering::natural(pattern.nrows())?;
         let ordering = ordering.unwrap_or(&natural);
-        let (rows, cols) = (ordering.rows(), ordering.cols());
+        let rows = ordering.rows();
+        check_rows(pattern, rows)?;
+        let relabelled = ordering.cols().map(|cols| relabelled(pattern, cols)).transpose()?;
+        let pattern = relabelled.as_ref().map_or(pattern, Csr::pattern);
+        let stats = SharedStats::new(pattern, rows);
         let bmat_rows = BMat::<f32>::WINDOW_ROWS;
         let tile_cols = BMat::<f32>::TILE_COLS as u32;
         let mut bmat_tiles = 0;
         let mut windows = [Windows { window_rows: 0, windows: 0, packed_cols: 0 }; 3];
         for (found, window_rows) in windows.iter_mut().zip(WINDOW_ROWS) {
-            let counts = window_counts(pattern, &rows.with_window_rows(window_rows)?, None, 1)?;
+            let counts = stats.unions(window_rows, 1)?;
             if window_rows == bmat_rows {
                 bmat_tiles = counts.iter().map(|&n| u64::from(n.div_ceil(tile_cols))).sum();
             }
@@ -94,8 +95,7 @@ impl TileMetrics {
         }
         let mut blocks = [Blocks { block_size: 0, blocks: 0, fill_ratio: 0.0 }; 3];
         for (found, size) in blocks.iter_mut().zip(BLOCK_SIZES) {
-            let layout = rows.with_window_rows(size)?;
-            let blocks = sum(&window_counts(pattern, &layout, cols, size as u32)?);
+            let blocks = sum(&stats.unions(size, size as u32)?);
             let positions = blocks as f64 * (size * size) as f64;
             let fill_ratio = if blocks == 0 { 1.0 } else { pattern.nnz() as f64 / positions };
             *found = Blocks { block_size: size, blocks, fill_ratio };
@@ -107,7 +107,7 @@ impl TileMetrics {
 /// For each window of `rows`, how many different blocks of `width` columns its rows hold, with the
 /// columns in the order of `cols`; `width` 1 counts packed columns.
 ///
-/// O(nnz + slots), in parallel; memory as [`TileMetrics::of`].
+/// Cost as [`TileMetrics::of`].
 ///
 /// # Errors
 /// If the layout or the permutation is of another matrix, or `width` is 0.
@@ -117,46 +117,36 @@ pub fn window_counts(
     cols: Option<&Permutation>,
     width: u32,
 ) -> Result<Vec<u32>, ReorderError> {
-    if rows.nrows() != pattern.nrows() {
-        let (found, expected) = (rows.nrows(), pattern.nrows());
-        return Err(FormatError::LayoutMismatch { what: "rows", found, expected }.into());
-    }
+    check_rows(pattern, rows)?;
     if width == 0 {
         let expected = "a block has at least one column";
         return Err(FormatError::Parameter { what: "width", found: 0, expected }.into());
     }
-    if let Some(cols) = cols {
-        cols.check_applies("columns", pattern.ncols())?;
+    let relabelled = cols.map(|cols| relabelled(pattern, cols)).transpose()?;
+    let pattern = relabelled.as_ref().map_or(pattern, Csr::pattern);
+    Ok(SharedStats::new(pattern, rows).unions(rows.window_rows(), width)?.to_vec())
+}
+
+/// Checks that a layout is one of the pattern's rows.
+fn check_rows(pattern: CsrPattern<'_>, rows: &RowLayout) -> Result<(), ReorderError> {
+    let (found, expected) = (rows.nrows(), pattern.nrows());
+    if found == expected {
+        return Ok(());
     }
-    let unit = |col: u32| cols.map_or(col, |cols| cols.new_index(col as usize) as u32) / width;
-    let units = pattern.ncols().div_ceil(width as usize);
-    // Marks for all columns are cleared once per task, which must not be the cost.
-    let n_windows = rows.n_windows();
-    let few_entries = units > pattern.nnz().saturating_mul(16).saturating_add(1 << 24);
-    let marked = !few_entries && n_windows < u32::MAX as usize;
-    let tasks = 8 * girih_parallel::current_num_threads();
-    let count = |(marks, list): &mut (Vec<u32>, Vec<u32>), w: usize| {
-        let entries = rows.rows(w).flatten().flat_map(|row| pattern.row(row));
-        if marked {
-            // Windows count from 1: a fresh mark is of none.
-            let this = w as u32 + 1;
-            let fresh = |&&col: &&u32| {
-                let mark = &mut marks[unit(col) as usize];
-                std::mem::replace(mark, this) != this
-            };
-            entries.filter(fresh).count() as u32
-        } else {
-            list.clear();
-            list.extend(entries.map(|&col| unit(col)));
-            list.sort_unstable();
-            list.dedup();
-            list.len() as u32
+    Err(FormatError::LayoutMismatch { what: "rows", found, expected }.into())
+}
+
+/// A matrix with the pattern's columns in the order of `cols`, whose values say nothing.
+fn relabelled(pattern: CsrPattern<'_>, cols: &Permutation) -> Result<Csr<f32>, ReorderError> {
+    cols.check_applies("columns", pattern.ncols())?;
+    let len = |row| pattern.row(row).len();
+    let fill = |row: usize, to: &mut [u32], _: &mut [f32]| {
+        for (to, &col) in to.iter_mut().zip(pattern.row(row)) {
+            *to = cols.new_index(col as usize) as u32;
         }
+        to.sort_unstable();
     };
-    let scratch = || (vec![0; if marked { units } else { 0 }], Vec::new());
-    let windows = (0..n_windows).into_par_iter();
-    let counts = windows.with_min_len(n_windows.div_ceil(tasks).max(TASK_WINDOWS));
-    Ok(counts.map_init(scratch, count).collect())
+    Ok(Csr::from_rows(pattern.nrows(), pattern.ncols(), len, fill)?)
 }
 
 fn sum(counts: &[u32]) -> u64 {
