@@ -64,7 +64,9 @@ where
                 prepared.execute(0.5, b, 0.5, c).unwrap();
             };
             pool.install(|| {
-                if col_major || (n == 1 && size_of::<T>() == 2) {
+                let widens = n == 1 && size_of::<T>() == 2;
+                let copies = n > 1 && size_of::<T>() > 2 && spec == FormatSpec::Csr;
+                if col_major || widens || copies {
                     // Memory for a copy of B is kept, and for a B that is widened.
                     product();
                 }

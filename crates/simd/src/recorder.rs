@@ -29,6 +29,8 @@ pub struct Trace {
     pub from_lines: bool,
     /// Whether B was widened before.
     pub widened_b: bool,
+    /// Whether B was copied into cache lines before.
+    pub copied_into_lines: bool,
     /// Widths of panels of B that were packed.
     pub packed: BTreeSet<usize>,
     /// The threads that multiplied.
@@ -80,6 +82,11 @@ impl Recorder {
     /// Records that B is widened before it is multiplied.
     pub fn widened_b(&self) {
         self.with(|trace| trace.widened_b = true);
+    }
+
+    /// Records that B is copied into cache lines before it is multiplied.
+    pub fn copied_into_lines(&self) {
+        self.with(|trace| trace.copied_into_lines = true);
     }
 
     /// Records that a panel of `width` columns of B is packed.

@@ -10,6 +10,7 @@ mod aggregate;
 mod complex;
 pub(crate) mod formats;
 mod lending;
+mod lines;
 mod prepared;
 mod product;
 pub(crate) mod scratch;

@@ -111,8 +111,9 @@ impl<T: CpuScalar> Prepared<T> {
         }
         // Products of the plan's own columns allocate nothing.
         let Case { k, n, .. } = lowering.case;
-        let widens = lowering.product(n, n == 1, team.threads()).widens_b;
-        let widened = if widens { k.saturating_mul(n) } else { 0 };
+        let product = lowering.product(n, n == 1, team.threads());
+        let widened = if product.widens_b { k.saturating_mul(n) } else { 0 };
+        let copied = product.line_stride.map_or(0, |stride| k.saturating_mul(stride));
         Self {
             kernels: Kernels::<T>::new(lowering.case.isa),
             csr_layout,
@@ -124,7 +125,7 @@ impl<T: CpuScalar> Prepared<T> {
             tasks: schedule.tasks().clone(),
             columns: schedule.columns().cloned(),
             split,
-            b_copies: ScratchPool::growing(),
+            b_copies: ScratchPool::growing_from(copied),
             wide_b: ScratchPool::growing_from(widened),
             slab_sums: ScratchPool::growing(),
             new_values: None,

@@ -7,6 +7,7 @@ use girih_simd::{GROUP_VECTORS, Input, Output, Source, lanes};
 
 use super::Prepared;
 use super::formats::{Panel, TaskShare};
+use super::lines::is_in_lines;
 use super::team::Team;
 use crate::kernels::{BPanel, CpuScalar};
 use crate::lowering::{PackedBy, PanelCols, PanelConfig, ProductLowering};
@@ -30,6 +31,11 @@ impl<T: CpuScalar> Prepared<T> {
             return self.round_slabs(b, out, n);
         }
         if !product.widens_b {
+            if let Some(stride) = product.line_stride.filter(|_| !is_in_lines(&b, n))
+                && self.multiply_lines(&product, b, out, n, stride).is_ok()
+            {
+                return Ok(());
+            }
             let b = self.input(b, &product);
             self.multiply_b(&product, BPanel::Given(b), out, n);
             return Ok(());
@@ -55,7 +61,13 @@ impl<T: CpuScalar> Prepared<T> {
     }
 
     /// Multiplies B as the lowering says.
-    fn multiply_b(&self, product: &ProductLowering, b: BPanel<T>, out: Output<T::Acc>, n: usize) {
+    pub(super) fn multiply_b(
+        &self,
+        product: &ProductLowering,
+        b: BPanel<T>,
+        out: Output<T::Acc>,
+        n: usize,
+    ) {
         let (kernels, packs_strips) = (&self.kernels, product.packs_strips);
         let csr_layout = self.csr_layout.as_ref().filter(|_| product.by_copy);
         let whole =
@@ -131,6 +143,19 @@ impl<T: CpuScalar> Prepared<T> {
         if let Some(recorder) = self.recorder {
             recorder.packed(width);
         }
+        self.copy_rows(b, first, width, to, stride, team);
+    }
+
+    /// The same, which is not recorded.
+    pub(super) fn copy_rows(
+        &self,
+        b: Source<T>,
+        first: usize,
+        width: usize,
+        to: &mut [T],
+        stride: usize,
+        team: &Team,
+    ) {
         team.for_each_chunk(to, PACK_ROWS * stride, |i, to| {
             self.kernels.pack(b, first + i * PACK_ROWS, width, to, stride);
         });
@@ -148,12 +173,13 @@ impl<T: CpuScalar> Prepared<T> {
         n: usize,
     ) -> Result<(), FormatError> {
         // A schedule that cuts windows by columns cuts those of the whole product.
-        let stride = if self.columns.is_some() { n } else { n.min(GROUP_VECTORS * lanes::<T>()) };
+        let width = if self.columns.is_some() { n } else { n.min(GROUP_VECTORS * lanes::<T>()) };
+        let stride = self.lowering.case.line_stride(width);
         let len = self.tiling.ncols().saturating_mul(stride);
         let team = if len < THREADS_COPIED { &Team::Alone } else { &self.team };
         self.b_copies.with(len, |copy| {
-            (0..n).step_by(stride).try_for_each(|j| {
-                let width = stride.min(n - j);
+            (0..n).step_by(width).try_for_each(|j| {
+                let width = width.min(n - j);
                 self.pack(b.at_col(j), 0, width, copy, stride, team);
                 let b = Input::new(copy.as_ptr(), stride as isize, n);
                 self.product(b, out.at_col(j), width)

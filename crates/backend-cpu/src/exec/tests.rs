@@ -48,6 +48,7 @@ fn machines() -> [Machine; 4] {
 struct Seen {
     packed: usize,
     widened: usize,
+    copied: usize,
     prefetched: [usize; 2],
     whole_rows: usize,
     packed_strips: usize,
@@ -132,6 +133,10 @@ fn does_as_lowered_beside<T: CpuScalar + DenseScalar>(
     assert!(is_split || trace.kernels.contains(kernel), "{at}");
     assert_eq!(is("B", "packed"), !trace.packed.is_empty(), "{at}");
     assert_eq!(is("B", "widened"), trace.widened_b, "{at}");
+    let unit = (n * size_of::<T>()).next_power_of_two().min(64);
+    let begins_beside = !(skip * size_of::<T>()).is_multiple_of(unit);
+    let copies = is("copy of B", "unless") || is("copy of B", "if it begins") && begins_beside;
+    assert_eq!(copies, trace.copied_into_lines, "{at}");
     if is("B", "packed") {
         let widest = trace.packed.last().copied().unwrap();
         let vectors = widest.div_ceil(lanes::<T>());
@@ -176,6 +181,7 @@ fn does_as_lowered_beside<T: CpuScalar + DenseScalar>(
     assert!(trace.threads.len() <= prepared.lowering.case.threads, "{at}");
     seen.packed += usize::from(!trace.packed.is_empty());
     seen.widened += usize::from(trace.widened_b);
+    seen.copied += usize::from(trace.copied_into_lines);
     seen.prefetched[0] += usize::from(trace.prefetched_b);
     seen.prefetched[1] += usize::from(trace.prefetched_a);
     seen.whole_rows += usize::from(trace.whole_rows);
@@ -221,6 +227,7 @@ fn generated<T: CpuScalar + DenseScalar>() -> Seen {
 #[test]
 fn generated_matrices_run_as_the_lowering_says() {
     let seen = generated::<f32>();
+    assert!(seen.copied > 0, "{seen:?}");
     assert!(seen.packed > 0 && seen.whole_rows > 0 && seen.past_caches[0] > 0, "{seen:?}");
     assert!(seen.alone > 0 && seen.kernels.len() == 4, "{seen:?}");
     assert_eq!(seen.past_caches[1] > 0, Isa::best() == Isa::Avx512, "{seen:?}");
@@ -236,6 +243,7 @@ fn generated_matrices_run_as_the_lowering_says() {
 fn generated_matrices_in_f16_run_as_the_lowering_says() {
     let seen = generated::<f16>();
     assert!(seen.packed > 0 && seen.widened > 0 && seen.kernels.len() == 4, "{seen:?}");
+    assert_eq!(seen.copied, 0, "values that are widened are read where they lie");
 }
 
 /// If `GIRIH_MATRICES` names a folder of them: each by this machine's own decisions.

@@ -5,7 +5,7 @@ use girih_simd::VECTOR_BYTES;
 
 use crate::Isa;
 use crate::machine::Machine;
-use crate::thresholds::{WIDEN_COLS, WIDEN_ENTRIES, WIDEN_VECTORS};
+use crate::thresholds::{LINE_BYTES, WIDEN_COLS, WIDEN_ENTRIES, WIDEN_VECTORS};
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,12 @@ impl Case {
         let least = if n == 1 { 1 } else { WIDEN_ENTRIES };
         let is_partial = !n.is_multiple_of(self.lanes());
         !self.is_wide() && is_partial && n < most && self.nnz >= self.k.saturating_mul(least)
+    }
+
+    /// Elements from a row to the next in a copy of B of `n` columns whose rows begin with cache lines, or divide one.
+    pub(crate) fn line_stride(&self, n: usize) -> usize {
+        let line = LINE_BYTES / self.value_bytes;
+        if n > line { n.next_multiple_of(line) } else { n.next_power_of_two() }
     }
 
     /// Bytes of a row of B with `n` columns.

@@ -64,6 +64,11 @@ impl CpuLowering {
         }
         let (choice, why) = self.packing_of(&product, n);
         add("B", choice, why);
+        let is_csr = matches!(kernel, Kernel::Rows | Kernel::Sorted | Kernel::Tiles);
+        if is_csr && product.packed.is_none() && !product.widens_b {
+            let (choice, why) = self.copy_of_b(&product, n, threads);
+            add("copy of B", choice, why);
+        }
         let (choice, why) = self.prefetching_b(&product, n);
         add("prefetch of B", choice, why);
         let (choice, why) = self.prefetching_a(&product, n);
@@ -176,6 +181,17 @@ impl CpuLowering {
                 );
                 ("read in place".to_owned(), why)
             }
+        }
+    }
+
+    /// Whether a B that kernels could read in place is copied into cache lines.
+    fn copy_of_b(&self, product: &ProductLowering, n: usize, threads: usize) -> (String, String) {
+        match self.lines(product, n, threads) {
+            Ok(lines) if lines.stride == n => {
+                ("if it begins beside a cache line".to_owned(), lines.to_string())
+            }
+            Ok(lines) => ("unless its rows begin with cache lines".to_owned(), lines.to_string()),
+            Err(why) => ("none".to_owned(), why.to_string()),
         }
     }
 

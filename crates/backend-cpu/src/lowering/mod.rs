@@ -17,6 +17,7 @@ mod construct;
 mod copies;
 pub(crate) mod csr;
 mod describe;
+mod lines;
 pub(crate) mod packing;
 mod prefetch;
 mod product;

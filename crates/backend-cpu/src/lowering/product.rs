@@ -14,6 +14,8 @@ pub(crate) struct ProductLowering {
     pub(crate) by_copy: bool,
     /// Whether B is widened to the type of sums before it is multiplied.
     pub(crate) widens_b: bool,
+    /// Elements from a row to the next in a copy of B in cache lines, if a B beside them is copied.
+    pub(crate) line_stride: Option<usize>,
     /// How panels of B are packed, if they are.
     pub(crate) packed: Option<PackedBy>,
     /// Whether B is beyond the last-level cache: long rows of A then read rows of it whole.
@@ -52,14 +54,18 @@ impl CpuLowering {
         });
         let widens_b = packed.is_none() && case.widens_b(n);
         let (k, row_bytes) = (case.k, case.read_row_bytes(n, widens_b));
-        ProductLowering {
+        let product = ProductLowering {
             by_copy,
             widens_b,
+            line_stride: None,
             packed,
             b_is_far: k.saturating_mul(row_bytes) > case.machine.b_budget,
             prefetch_a: prefetch_a.choice.applies(k, row_bytes, is_column, case.machine),
             packs_strips: strip_packing.choice,
-        }
+        };
+        let lines =
+            if widens_b || packed.is_some() { None } else { self.lines(&product, n, threads).ok() };
+        ProductLowering { line_stride: lines.map(|lines| lines.stride), ..product }
     }
 
     /// How many of `count` tasks a thread takes at a time, on a panel of `width` columns; `None` if they are

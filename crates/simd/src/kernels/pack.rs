@@ -49,25 +49,50 @@ unsafe fn copy<V: Vector, T: Copy>(
     to: *mut T,
     stride: usize,
 ) {
-    let cache_line = const { 64 / size_of::<T>() };
+    macro_rules! by_pieces {
+        ($bytes:literal) => {
+            // SAFETY: rows of B by point 1, their places by point 2. They have as many bytes.
+            unsafe { copy_by::<V, T, $bytes>(b, rows, width, to, stride) }
+        };
+    }
+    match width * size_of::<T>() {
+        0 => {}
+        64.. => by_pieces!(64),
+        32.. => by_pieces!(32),
+        16.. => by_pieces!(16),
+        8.. => by_pieces!(8),
+        4.. => by_pieces!(4),
+        2.. => by_pieces!(2),
+        1 => by_pieces!(1),
+    }
+}
+
+/// The same by pieces of `N` bytes instead of calls. The last piece of a row ends with it.
+///
+/// # Safety
+/// 1. As for [`copy`].
+/// 2. `width` columns have at least `N` bytes.
+#[inline(always)]
+unsafe fn copy_by<V: Vector, T: Copy, const N: usize>(
+    b: Source<T>,
+    rows: usize,
+    width: usize,
+    to: *mut T,
+    stride: usize,
+) {
+    let bytes = width * size_of::<T>();
     for i in 0..rows {
         let from = b.ptr.wrapping_offset(i as isize * b.row_stride);
-        let to = to.wrapping_add(i * stride);
-        if width == stride && width.is_multiple_of(cache_line) {
-            // Whole cache lines, so that the copy takes vectors instead of a call.
-            let ahead = from.wrapping_offset(PACK_AHEAD as isize * b.row_stride);
-            for j in (0..width).step_by(cache_line) {
-                V::prefetch(ahead.wrapping_add(j));
-                // SAFETY: `width` is whole cache lines, so one is left of the row by point 1, and of `to` by
-                // point 2.
-                unsafe {
-                    let copied = from.add(j).cast::<[u8; 64]>().read_unaligned();
-                    to.add(j).cast::<[u8; 64]>().write_unaligned(copied);
-                }
+        let ahead = from.wrapping_offset(PACK_AHEAD as isize * b.row_stride).cast::<u8>();
+        let (from, to) = (from.cast::<u8>(), to.wrapping_add(i * stride).cast::<u8>());
+        for at in (0..bytes).step_by(N) {
+            V::prefetch(ahead.wrapping_add(at));
+            let at = at.min(bytes - N);
+            // SAFETY: `N` bytes are left of the row and of its place, by point 2.
+            unsafe {
+                let copied = from.add(at).cast::<[u8; N]>().read_unaligned();
+                to.add(at).cast::<[u8; N]>().write_unaligned(copied);
             }
-        } else {
-            // SAFETY: the row has `width` elements by point 1, and so has its place by point 2.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, width) };
         }
     }
 }

@@ -10,6 +10,7 @@ use super::sum::{Entries, dot, sum};
 use super::whole::{WHOLE_ENTRIES, WHOLE_VECTORS, whole};
 use crate::isa::{Vector, Widen};
 use crate::operands::{Input, Output};
+use crate::thresholds::{PAIR_ENTRIES_MAX, PAIR_ENTRIES_MIN, PAIR_VECTORS_MAX};
 
 /// Rows by one column, whose elements follow one another.
 pub(crate) struct Dot<V: Vector, const PREFETCHES: bool> {
@@ -152,6 +153,13 @@ where
                     j += WHOLE_VECTORS * lanes;
                 }
             }
+            if const { PREFETCHES } && self.in_pairs(entries.len) {
+                while j + 4 * lanes <= width {
+                    operands.group::<2, 1, NONE>(entries, dst, j);
+                    operands.group::<2, 1, NONE>(entries, dst, j + 2 * lanes);
+                    j += 4 * lanes;
+                }
+            }
             while AT_ONCE == 8 && j + 8 * lanes <= width {
                 operands.group::<8, 1, NONE>(entries, dst, j);
                 j += 8 * lanes;
@@ -229,6 +237,15 @@ where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
+    /// Whether two vectors of a row of B are read at a time for a row of `len` entries.
+    #[inline(always)]
+    fn in_pairs(&self, len: usize) -> bool {
+        let is_line = const { V::LANES * size_of::<T>() == 64 };
+        let is_narrow = self.width <= PAIR_VECTORS_MAX * V::LANES;
+        let is_far = self.operands.b.is_far;
+        is_line && is_far && is_narrow && (PAIR_ENTRIES_MIN..=PAIR_ENTRIES_MAX).contains(&len)
+    }
+
     /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of
     /// so wide a panel alone.
     ///
@@ -259,6 +276,10 @@ where
                 2 if in_group => return group!(2, 1, ENDS),
                 2 => return group!(2, 2, ENDS),
                 3 => return group!(3, 1, ENDS),
+                _ if self.in_pairs(entries.len) => {
+                    group!(2, 1, NONE);
+                    return group!(2, 1, ENDS, j + 2 * lanes);
+                }
                 _ => return group!(4, 1, ENDS),
             }
         }
