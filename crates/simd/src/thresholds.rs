@@ -168,17 +168,17 @@ thresholds! {
     /// Bytes of a cache line.
     LINE_BYTES: usize = 64, "bytes", "by construction";
     /// Bytes of a row of B up to which it is read where it lies.
-    LINE_ROW_BYTES: usize = 16, "bytes", "assumption";
+    LINE_ROW_BYTES: usize = 16, "bytes", "commit 643f6017";
     /// Bytes from which on it is, if every other row begins with a line.
-    LINE_HALVES_ROW_BYTES: usize = 128, "bytes", "assumption";
+    LINE_HALVES_ROW_BYTES: usize = 128, "bytes", "commit 643f6017";
     /// Loads of each row of B, on average, from which on a single thread copies a B beside cache lines.
-    LINE_LOADS: usize = 12, "loads", "assumption";
+    LINE_LOADS: usize = 12, "loads", "commit 643f6017";
     /// The same if the core's own caches hold the copy.
-    LINE_LOADS_PRIVATE: usize = 8, "loads", "assumption";
+    LINE_LOADS_PRIVATE: usize = 8, "loads", "commit 643f6017";
     /// The same for each of several threads, which fetch the copy from each other's cores.
-    LINE_LOADS_EACH: usize = 32, "loads", "assumption";
+    LINE_LOADS_EACH: usize = 32, "loads", "commit 643f6017";
     /// Entries for each load of a row of B from which on multiplying takes longer than loading.
-    LINE_SHARED: usize = 2, "entries", "assumption";
+    LINE_SHARED: usize = 2, "entries", "commit 643f6017";
 
     // Prefetching rows of B, and entries of A.
     /// Stretches of entries that are looked at.
@@ -229,12 +229,12 @@ thresholds! {
     WHOLE_VECTORS: usize = 32, "vectors", "commit 106395f";
     /// Entries of a row of A from which on that is done.
     WHOLE_ENTRIES: usize = 64, "entries", "commit 106395f";
-    /// Fewest entries of a row of A for which a far B is read two cache lines at a time.
-    PAIR_ENTRIES_MIN: usize = 14, "entries", "assumption";
+    /// Fewest entries of a row of A for which a far B is read two vectors at a time.
+    PAIR_ENTRIES_MIN: usize = 14, "entries", "commit 643f6017";
     /// Most entries for which it is.
-    PAIR_ENTRIES_MAX: usize = 64, "entries", "assumption";
+    PAIR_ENTRIES_MAX: usize = 64, "entries", "commit 643f6017";
     /// Most vectors of a row of B that are.
-    PAIR_VECTORS_MAX: usize = 5, "vectors", "assumption";
+    PAIR_VECTORS_MAX: usize = 5, "vectors", "commit 643f6017";
     /// Fewest rows of a strip that packs the rows of B that it uses.
     STRIP_PACK_ROWS_MIN: usize = 32, "rows", "commit 1fc0f4a";
     /// Most rows of such a strip.

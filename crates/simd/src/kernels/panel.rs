@@ -237,13 +237,14 @@ where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    /// Whether two vectors of a row of B are read at a time for a row of `len` entries.
+    /// Whether two vectors of a row of B are read at a time for a row of `len` entries, where the rows are no whole cache lines.
     #[inline(always)]
     fn in_pairs(&self, len: usize) -> bool {
         let is_line = const { V::LANES * size_of::<T>() == 64 };
-        let is_narrow = self.width <= PAIR_VECTORS_MAX * V::LANES;
-        let is_far = self.operands.b.is_far;
-        is_line && is_far && is_narrow && (PAIR_ENTRIES_MIN..=PAIR_ENTRIES_MAX).contains(&len)
+        let (lanes, is_far) = (V::LANES, self.operands.b.is_far);
+        let is_narrow = self.width <= PAIR_VECTORS_MAX * lanes;
+        let has_few = (PAIR_ENTRIES_MIN..=PAIR_ENTRIES_MAX).contains(&len);
+        is_line && is_far && is_narrow && has_few && !self.width.is_multiple_of(lanes)
     }
 
     /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of
