@@ -1,6 +1,6 @@
 //! A B beside cache lines, copied into them before it is multiplied.
 
-use girih_formats::{FormatError, Scalar};
+use girih_formats::Scalar;
 use girih_simd::{Input, Output};
 
 use super::Prepared;
@@ -18,10 +18,8 @@ pub(super) fn is_in_lines<T: Scalar>(b: &Input<T>, n: usize) -> bool {
 }
 
 impl<T: CpuScalar> Prepared<T> {
-    /// Multiplies a copy of B whose rows are `stride` elements apart.
-    ///
-    /// # Errors
-    /// If there is no memory for the copy; then nothing was multiplied.
+    /// Multiplies a copy of B whose rows are `stride` elements apart. `None` if other products use the memory for it, or if there is
+    /// none: then nothing was multiplied.
     pub(super) fn multiply_lines(
         &self,
         product: &ProductLowering,
@@ -29,10 +27,10 @@ impl<T: CpuScalar> Prepared<T> {
         out: Output<T::Acc>,
         n: usize,
         stride: usize,
-    ) -> Result<(), FormatError> {
+    ) -> Option<()> {
         let len = self.tiling.ncols().saturating_mul(stride);
         let team = if len < THREADS_COPIED { &Team::Alone } else { &self.team };
-        self.b_copies.with(len, |copy| {
+        self.b_copies.with_lent(len, |copy| {
             #[cfg(test)]
             if let Some(recorder) = self.recorder {
                 recorder.copied_into_lines();

@@ -32,7 +32,7 @@ impl<T: CpuScalar> Prepared<T> {
         }
         if !product.widens_b {
             if let Some(stride) = product.line_stride.filter(|_| !is_in_lines(&b, n))
-                && self.multiply_lines(&product, b, out, n, stride).is_ok()
+                && self.multiply_lines(&product, b, out, n, stride).is_some()
             {
                 return Ok(());
             }

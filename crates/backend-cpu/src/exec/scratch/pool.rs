@@ -47,6 +47,16 @@ impl<T: Scalar> ScratchPool<T> {
         self.0.lend().map(LentBuffer)
     }
 
+    /// Calls `f` with `len` elements of a buffer of the pool, which grows if need be. `None` while other products use all buffers, or
+    /// if the system refuses memory.
+    pub(crate) fn with_lent<R>(&self, len: usize, f: impl FnOnce(&mut [T]) -> R) -> Option<R> {
+        let LentBuffer(mut buffer) = self.lend()?;
+        if buffer.len() < len {
+            *buffer = AlignedBuffer::zeroed(len).ok()?;
+        }
+        Some(f(&mut buffer.elements()[..len]))
+    }
+
     /// Calls `f` with `len` elements: of a buffer of the pool, which grows if need be, or newly allocated
     /// ones while other products use all buffers.
     ///
@@ -86,6 +96,9 @@ mod tests {
         assert!(address == first.1 && inner.1 != address);
         assert_eq!(pool.with(11, |buffer| buffer.len()).unwrap(), 11);
         assert!(pool.with(usize::MAX, |_| ()).is_err());
+        let nested = pool.with_lent(12, |buffer| (buffer.len(), pool.with_lent(1, |_| ())));
+        assert_eq!(nested, Some((12, None)));
+        assert!(pool.with_lent(usize::MAX, |_| ()).is_none());
     }
 
     #[test]
