@@ -135,7 +135,8 @@ fn does_as_lowered_beside<T: CpuScalar + DenseScalar>(
     assert_eq!(is("B", "widened"), trace.widened_b, "{at}");
     let unit = (n * size_of::<T>()).next_power_of_two().min(64);
     let begins_beside = !(skip * size_of::<T>()).is_multiple_of(unit);
-    let copies = is("copy of B", "unless") || is("copy of B", "if it begins") && begins_beside;
+    let copies = is("copy of B", "into cache lines, unless")
+        || is("copy of B", "into cache lines, if") && begins_beside;
     assert_eq!(copies, trace.copied_into_lines, "{at}");
     if is("B", "packed") {
         let widest = trace.packed.last().copied().unwrap();

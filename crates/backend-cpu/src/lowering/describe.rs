@@ -188,9 +188,11 @@ impl CpuLowering {
     fn copy_of_b(&self, product: &ProductLowering, n: usize, threads: usize) -> (String, String) {
         match self.lines(product, n, threads) {
             Ok(lines) if lines.stride == n => {
-                ("if it begins beside a cache line".to_owned(), lines.to_string())
+                ("into cache lines, if it begins beside one".to_owned(), lines.to_string())
             }
-            Ok(lines) => ("unless its rows begin with cache lines".to_owned(), lines.to_string()),
+            Ok(lines) => {
+                ("into cache lines, unless its rows begin with them".to_owned(), lines.to_string())
+            }
             Err(why) => ("none".to_owned(), why.to_string()),
         }
     }

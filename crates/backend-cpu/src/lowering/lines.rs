@@ -69,8 +69,8 @@ impl fmt::Display for NoLines {
 }
 
 impl CpuLowering {
-    /// The copy of a B of `n` columns, if rows of CSR read it often enough. Each thread that multiplies fetches the copy from the
-    /// cores that made it.
+    /// The copy of a B of `n` columns, if rows of CSR read it often enough. Several threads need more loads: each fetches the copy
+    /// from the cores that made it.
     ///
     /// # Errors
     /// The reason against a copy.
