@@ -110,7 +110,7 @@ pub(crate) struct PlanningArgs {
     #[arg(long)]
     pub(crate) prune_two_four: bool,
     /// The machine to plan for: this CPU as the system describes it (this), this CPU as measured
-    /// (this-measured), a generic CPU (cpu), zen3, zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a
+    /// (this-measured), a generic CPU (cpu), zen3, zen4, zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a
     /// device file. A plan for a named device has the same bytes wherever it is made [default: this]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,

@@ -31,13 +31,15 @@ fn is_zen3(model: u32) -> bool {
 /// The nearest device to a processor, or to one that does not say what it is.
 pub(super) fn nearest(signature: Option<&CpuSignature>) -> Nearest {
     let zen3 = |of_another| Nearest { device: "zen3", of_another };
+    let zen4 = |of_another| Nearest { device: "zen4", of_another };
     let zen5 = |of_another| Nearest { device: "zen5", of_another };
     let xeon = |of_another| Nearest { device: "emerald-rapids", of_another };
     match signature.map(|cpu| (cpu.vendor.as_str(), cpu.family, cpu.model)) {
-        Some(("AuthenticAMD", 26, _)) => zen5(None),
         Some(("AuthenticAMD", 25, model)) if is_zen3(model) => zen3(None),
-        // Zen 4 has the vectors of Zen 5, 512 bits; what came before Zen 3 has its 256 bits.
-        Some(("AuthenticAMD", 25.., _)) => zen5(Some("Zen 5")),
+        Some(("AuthenticAMD", 25, _)) => zen4(None),
+        Some(("AuthenticAMD", 26, _)) => zen5(None),
+        // What came before Zen 3 has its vectors, 256 bits.
+        Some(("AuthenticAMD", 27.., _)) => zen5(Some("Zen 5")),
         Some(("AuthenticAMD", ..)) => zen3(Some("Zen 3")),
         Some(("GenuineIntel", 6, EMERALD_RAPIDS)) => xeon(None),
         Some(("GenuineIntel", ..)) => xeon(Some("Emerald Rapids")),
@@ -59,14 +61,19 @@ mod tests {
         assert_eq!(of("AuthenticAMD", 26), Nearest { device: "zen5", of_another: None });
         let (milan, genoa, rome) = (1, 0x11, 49);
         assert_eq!(model("AuthenticAMD", 25, milan), Nearest { device: "zen3", of_another: None });
-        assert_eq!(model("AuthenticAMD", 25, genoa).of_another, Some("Zen 5"));
+        assert_eq!(model("AuthenticAMD", 25, genoa), Nearest { device: "zen4", of_another: None });
+        assert_eq!(of("AuthenticAMD", 27).of_another, Some("Zen 5"));
         assert_eq!(model("AuthenticAMD", 23, rome).of_another, Some("Zen 3"));
         assert_eq!(of("GenuineIntel", 6).of_another, None);
         assert_eq!(of("GenuineIntel", 19).of_another, Some("Emerald Rapids"));
         assert_eq!(of("Somebody", 6).device, "cpu");
-        for found in
-            [of("AuthenticAMD", 26), of("AuthenticAMD", 23), of("GenuineIntel", 6), nearest(None)]
-        {
+        for found in [
+            of("AuthenticAMD", 26),
+            of("AuthenticAMD", 25),
+            of("AuthenticAMD", 23),
+            of("GenuineIntel", 6),
+            nearest(None),
+        ] {
             assert!(DeviceSpec::builtin(found.device).is_some());
         }
     }

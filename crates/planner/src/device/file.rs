@@ -9,9 +9,10 @@ use thiserror::Error;
 use super::DeviceSpec;
 
 /// The devices that are built in, by name.
-const BUILTIN: [(&str, &str); 8] = [
+const BUILTIN: [(&str, &str); 9] = [
     ("cpu", include_str!("../../devices/cpu.toml")),
     ("zen3", include_str!("../../devices/zen3.toml")),
+    ("zen4", include_str!("../../devices/zen4.toml")),
     ("zen5", include_str!("../../devices/zen5.toml")),
     ("emerald-rapids", include_str!("../../devices/emerald-rapids.toml")),
     ("h100-sxm", include_str!("../../devices/h100-sxm.toml")),

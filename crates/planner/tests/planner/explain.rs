@@ -44,7 +44,7 @@ fn explanations_for_fixed_devices() {
 #[test]
 fn every_built_in_device_is_one() {
     let names: Vec<&str> = DeviceSpec::builtin_names().collect();
-    let cpus = ["cpu", "zen3", "zen5", "emerald-rapids"];
+    let cpus = ["cpu", "zen3", "zen4", "zen5", "emerald-rapids"];
     assert_eq!(names, [&cpus[..], &["h100-sxm", "h100-pcie", "h200", "a100"]].concat());
     for name in names {
         let device = DeviceSpec::builtin(name).unwrap();
