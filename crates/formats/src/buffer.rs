@@ -138,21 +138,23 @@ impl<T: Pod> Buffer<T> {
 
     /// The elements, mutable: copied first if they are shared or mapped.
     pub fn make_mut(&mut self) -> &mut [T] {
-        let exclusive = match &mut self.repr {
-            Repr::Owned(_) => true,
-            Repr::Pages { pages, .. } => Arc::get_mut(pages).is_some(),
-            Repr::Mapped { .. } => false,
-        };
-        if !exclusive {
+        if self.get_mut().is_none() {
             self.repr = Repr::Owned(Arc::new(self.as_slice().to_vec()));
         }
+        match self.get_mut() {
+            Some(elements) => elements,
+            None => unreachable!("a vector was just made"),
+        }
+    }
+
+    /// The elements, mutable, unless they are shared or mapped.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.repr {
-            Repr::Owned(v) => Arc::make_mut(v).as_mut_slice(),
-            Repr::Pages { pages, offset, bytes } => match Arc::get_mut(pages) {
-                Some(pages) => bytemuck::cast_slice_mut(&mut pages[*offset..*offset + *bytes]),
-                None => unreachable!("shared pages were just copied"),
-            },
-            Repr::Mapped { .. } => unreachable!("a mapped buffer was just copied"),
+            Repr::Owned(v) => Arc::get_mut(v).map(Vec::as_mut_slice),
+            Repr::Pages { pages, offset, bytes } => {
+                Some(bytemuck::cast_slice_mut(&mut Arc::get_mut(pages)?[*offset..*offset + *bytes]))
+            }
+            Repr::Mapped { .. } => None,
         }
     }
 

@@ -105,8 +105,8 @@ impl<T: Scalar> Coo<T> {
     /// Duplicates are added up in the order they were given, in the accumulator of `T`. Explicit
     /// zeros stay. O(nrows + len) if the entries of every row come in order of column, whatever the
     /// order of the rows; rows that do not are sorted. Triplets that already stand in the order of
-    /// CSR are taken over without a copy. Otherwise the peak is the triplets, the result and two
-    /// bytes per entry.
+    /// CSR are taken over without a copy. Where rows alone are in order, entries stay in place, and move
+    /// up behind duplicates once. Otherwise the peak is the triplets, the result and two bytes per entry.
     ///
     /// ```
     /// use girih_formats::{Coo, Duplicates};
@@ -122,5 +122,61 @@ impl<T: Scalar> Coo<T> {
     /// [`FormatError::Duplicate`] if an entry is given twice and `duplicates` refuses that.
     pub fn into_csr(self, duplicates: Duplicates) -> Result<Csr<T>, FormatError> {
         self.assemble(Assembly { mirror: Mirror::None, duplicates, prune_zeros: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Triplets in order of row, some twice: in order of column, and in another.
+    fn by_row(nrows: u32, reverse: bool) -> Vec<(u32, u32, f32)> {
+        let row = |i: u32| {
+            let cols = (0..i % 40).flat_map(move |j| vec![j * 3; 1 + (i + j) as usize % 7 / 5]);
+            let mut cols: Vec<u32> = cols.collect();
+            if reverse {
+                cols.reverse();
+            }
+            cols.into_iter()
+                .enumerate()
+                .map(move |(p, j)| (i, j, (p as f32 + 0.1) / (i + 1) as f32))
+        };
+        (0..nrows).flat_map(row).collect()
+    }
+
+    fn coo(nrows: u32, triplets: &[(u32, u32, f32)]) -> Coo<f32> {
+        let (rows, cols) = triplets.iter().map(|&(i, j, _)| (i, j)).unzip();
+        let values = triplets.iter().map(|&(.., v)| v).collect();
+        Coo::try_new(nrows as usize, 120, rows, cols, values).unwrap()
+    }
+
+    #[test]
+    fn rows_in_order_come_to_what_others_do_and_leave_other_owners_alone() {
+        for (nrows, reverse) in [(0, false), (1, false), (70_000, false), (5000, true)] {
+            let triplets = by_row(nrows, reverse);
+            // Rows the other way round; within each, entries stay in the order they were given.
+            let mut turned = triplets.clone();
+            turned.sort_by_key(|&(i, ..)| std::cmp::Reverse(i));
+            let expected = coo(nrows, &turned).into_csr(Duplicates::Sum).unwrap();
+
+            let given = coo(nrows, &triplets);
+            assert_eq!(given.clone().into_csr(Duplicates::Sum).unwrap(), expected);
+            assert_eq!(given, coo(nrows, &triplets));
+            assert_eq!(given.into_csr(Duplicates::Sum).unwrap(), expected);
+            assert_eq!(expected.nnz() < triplets.len(), nrows > 1);
+        }
+    }
+
+    #[test]
+    fn a_duplicate_among_rows_in_order_is_named() {
+        let mut triplets = by_row(5000, false);
+        triplets.dedup_by_key(|&mut (i, j, _)| (i, j));
+        let entry = triplets[triplets.len() - 100];
+        triplets.insert(triplets.len() - 100, entry);
+        let error = coo(5000, &triplets).into_csr(Duplicates::Refuse).unwrap_err();
+        assert!(
+            matches!(error, FormatError::Duplicate { row, col } if (row, col) == (entry.0, entry.1)),
+            "{error}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use girih_parallel::prelude::*;
 
-use super::{Mirror, offsets};
+use super::{Mirror, offsets, row_ptr_of};
 use crate::buffer::Buffer;
 use crate::csr::Coo;
 use crate::error::FormatError;
@@ -34,13 +34,39 @@ impl Buckets {
 
 /// Entries in bucket order; in the order given inside a bucket.
 pub(super) struct Dealt<T> {
-    /// Row inside the bucket.
-    pub(super) local_row: Buffer<u16>,
+    /// The start of every bucket, and the total.
+    pub(super) starts: Vec<usize>,
+    /// Entries of row `i` at `i + 1`, once rows are known.
+    pub(super) row_ptr: Buffer<u64>,
+    /// Row inside the bucket; `None` if the entries of a bucket come row by row, and `row_ptr` counts them.
+    pub(super) local_row: Option<Buffer<u16>>,
     pub(super) col_idx: Buffer<u32>,
     pub(super) values: Buffer<T>,
 }
 
-/// Deals triplets and their mirror images into buckets. Returns the start of every bucket, and the total, with the entries.
+/// Takes triplets whose rows come in order for entries in bucket order.
+///
+/// # Errors
+/// If there is no memory for row offsets.
+pub(super) fn leave<T: Scalar>(coo: Coo<T>, buckets: &Buckets) -> Result<Dealt<T>, FormatError> {
+    let Coo { nrows, row_idx, col_idx, values, .. } = coo;
+    let mut row_ptr = row_ptr_of(&row_idx, nrows)?;
+    drop(row_idx);
+    let mut starts: Vec<usize> =
+        row_ptr[..nrows].iter().step_by(buckets.rows()).map(|&start| start as usize).collect();
+    starts.push(values.len());
+    // Offsets become numbers of entries.
+    let row_ends = &mut row_ptr.make_mut()[1..];
+    row_ends.par_chunks_mut(buckets.rows()).zip(&starts).for_each(|(ends, &start)| {
+        let mut before = start as u64;
+        for end in ends {
+            before = std::mem::replace(end, *end - before);
+        }
+    });
+    Ok(Dealt { starts, row_ptr, local_row: None, col_idx, values })
+}
+
+/// Deals triplets and their mirror images into buckets.
 ///
 /// Values, columns and rows are dealt one after the other, and each array of the triplets is dropped as soon as it
 /// is not needed: beside the triplets there is never more than the array that is being filled.
@@ -51,8 +77,8 @@ pub(super) fn deal<T: Scalar>(
     coo: Coo<T>,
     mirror: Mirror,
     buckets: &Buckets,
-) -> Result<(Vec<usize>, Dealt<T>), FormatError> {
-    let Coo { row_idx, col_idx, values, .. } = coo;
+) -> Result<Dealt<T>, FormatError> {
+    let Coo { nrows, row_idx, col_idx, values, .. } = coo;
     let mask = buckets.rows() as u32 - 1;
     let plan = Dealing::new(&row_idx, &col_idx, mirror, buckets);
     let starts = plan.starts();
@@ -71,7 +97,13 @@ pub(super) fn deal<T: Scalar>(
     let cols = col_idx.as_ref().unwrap_or(&row_idx);
     let local = |idx: u32| (idx & mask) as u16;
     let local_row = plan.deal(&row_idx, cols, |i| local(row_idx[i]), |i| local(cols[i]))?;
-    Ok((starts, Dealt { local_row, col_idx: dealt_cols, values: dealt_values }))
+    Ok(Dealt {
+        starts,
+        row_ptr: Buffer::zeroed(nrows + 1)?,
+        local_row: Some(local_row),
+        col_idx: dealt_cols,
+        values: dealt_values,
+    })
 }
 
 /// How triplets are dealt: chunks of them, and what each chunk has for each bucket.

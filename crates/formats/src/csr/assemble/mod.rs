@@ -3,14 +3,14 @@
 //! The first level deals the triplets into buckets of consecutive rows; every bucket's place in the
 //! result is its final one, so the second level sorts each bucket where it stands, through a copy
 //! that fits a cache. Both levels keep the order in which entries were given, so the result does
-//! not depend on the number of threads or buckets.
+//! not depend on the number of threads or buckets. Triplets whose rows come in order skip the first level.
 
 mod deal;
 mod sort;
 
 use girih_parallel::prelude::*;
 
-use deal::{Buckets, Dealt, deal};
+use deal::{Buckets, Dealt, deal, leave};
 use sort::sort_buckets;
 
 use super::{Coo, Csr, Duplicates};
@@ -50,24 +50,25 @@ impl<T: Scalar> Coo<T> {
 
     /// As [`assemble`](Self::assemble); also gives the number of sums of finite duplicates that are
     /// infinite.
-    pub(crate) fn assemble_counted(self, how: Assembly) -> Result<(Csr<T>, u64), FormatError> {
-        if how.mirror == Mirror::None && !how.prune_zeros && self.is_sorted() {
-            let Self { nrows, ncols, row_idx, col_idx, values } = self;
-            let row_ptr = row_ptr_of(&row_idx, nrows)?;
-            return Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), 0));
-        }
+    pub(crate) fn assemble_counted(mut self, how: Assembly) -> Result<(Csr<T>, u64), FormatError> {
         let (nrows, ncols) = (self.nrows, self.ncols);
+        let rows_in_order = how.mirror == Mirror::None && is_ascending(&self.row_idx);
+        if rows_in_order && !how.prune_zeros && self.is_sorted() {
+            let row_ptr = row_ptr_of(&self.row_idx, nrows)?;
+            return Ok((Csr::from_parts(nrows, ncols, row_ptr, self.col_idx, self.values), 0));
+        }
         let buckets = Buckets::new(nrows, self.len());
-        let (starts, mut dealt) = deal(self, how.mirror, &buckets)?;
+        let in_place = rows_in_order && self.is_exclusive();
+        let mut dealt =
+            if in_place { leave(self, &buckets)? } else { deal(self, how.mirror, &buckets)? };
         let total = dealt.col_idx.len();
 
-        let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
-        let row_ends = &mut row_ptr.make_mut()[1..];
-        let sorted = sort_buckets(&buckets, &starts, &mut dealt, row_ends, how)?;
+        let sorted = sort_buckets(&buckets, &mut dealt, how)?;
         let kept: Vec<usize> = sorted.iter().map(|bucket| bucket.kept).collect();
         let infinite_sums = sorted.iter().map(|bucket| bucket.infinite_sums).sum();
-        let Dealt { col_idx, values, .. } = dealt;
+        let Dealt { starts, mut row_ptr, col_idx, values, .. } = dealt;
         let new_starts = offsets(&kept);
+        let row_ends = &mut row_ptr.make_mut()[1..];
         row_ends.par_chunks_mut(buckets.rows()).zip(&new_starts).for_each(|(counts, &start)| {
             let mut sum = start as u64;
             for c in counts {
@@ -81,6 +82,11 @@ impl<T: Scalar> Coo<T> {
         let col_idx = compact(&col_idx, &starts, &kept)?;
         let values = compact(&values, &starts, &kept)?;
         Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), infinite_sums))
+    }
+
+    /// Whether nothing else owns columns and values.
+    fn is_exclusive(&mut self) -> bool {
+        self.col_idx.get_mut().is_some() && self.values.get_mut().is_some()
     }
 
     /// Whether the triplets are the entries of a CSR in its own order.
@@ -98,6 +104,15 @@ impl<T: Scalar> Coo<T> {
             },
         )
     }
+}
+
+/// Whether no index is below the one before it.
+fn is_ascending(idx: &[u32]) -> bool {
+    const PIECE: usize = 1 << 15;
+    idx.par_chunks(PIECE).enumerate().all(|(piece, some)| {
+        let first = piece == 0 || idx[piece * PIECE - 1] <= some[0];
+        first && some.windows(2).fold(true, |ok, w| ok & (w[0] <= w[1]))
+    })
 }
 
 /// Row offsets of entries whose rows never decrease.

@@ -21,14 +21,14 @@ pub(super) struct Sorted {
 }
 
 /// Sorts every bucket in place, leaves the entries kept at its front and the number
-/// kept of every row in `row_counts`. Returns what is left of every bucket.
+/// kept of every row in `row_ptr`. Returns what is left of every bucket.
 pub(super) fn sort_buckets<T: Scalar>(
     buckets: &Buckets,
-    starts: &[usize],
     dealt: &mut Dealt<T>,
-    row_counts: &mut [u64],
     how: Assembly,
 ) -> Result<Vec<Sorted>, FormatError> {
+    let (starts, local_row) = (&dealt.starts, dealt.local_row.as_deref());
+    let row_counts = &mut dealt.row_ptr.make_mut()[1..];
     let mut cols_left = dealt.col_idx.make_mut();
     let mut values_left = dealt.values.make_mut();
     let tasks: Vec<_> = starts
@@ -36,7 +36,7 @@ pub(super) fn sort_buckets<T: Scalar>(
         .zip(row_counts.chunks_mut(buckets.rows()))
         .map(|(w, counts)| {
             let len = w[1] - w[0];
-            let rows = &dealt.local_row[w[0]..w[1]];
+            let rows = local_row.map(|rows| &rows[w[0]..w[1]]);
             let cols = cols_left.split_off_mut(..len).unwrap_or_default();
             let values = values_left.split_off_mut(..len).unwrap_or_default();
             (rows, cols, values, counts)
@@ -70,33 +70,18 @@ impl<T> Default for Scratch<T> {
 }
 
 impl<T: Scalar> Scratch<T> {
-    /// Sorts one bucket. On a refused duplicate returns its row in the bucket and its column.
+    /// Sorts one bucket: its entries come row by row, as many as `counts` has, unless they have `rows`. On a refused
+    /// duplicate returns its row in the bucket and its column.
     fn sort_bucket(
         &mut self,
-        rows: &[u16],
+        rows: Option<&[u16]>,
         cols: &mut [u32],
         values: &mut [T],
         counts: &mut [u64],
         how: Assembly,
     ) -> Result<Sorted, (u32, u32)> {
-        for &r in rows {
-            counts[r as usize] += 1;
-        }
-        self.next.clear();
-        self.next.extend(counts.iter().scan(0, |sum, &c| {
-            let start = *sum;
-            *sum += c as usize;
-            Some(start)
-        }));
-        self.col_idx.clear();
-        self.col_idx.extend_from_slice(cols);
-        self.values.clear();
-        self.values.extend_from_slice(values);
-        for ((&r, &c), &v) in rows.iter().zip(&self.col_idx).zip(&self.values) {
-            let next = &mut self.next[r as usize];
-            cols[*next] = c;
-            values[*next] = v;
-            *next += 1;
+        if let Some(rows) = rows {
+            self.by_row(rows, cols, values, counts);
         }
         let (mut start, mut kept, mut infinite_sums) = (0, 0, 0);
         for (row, count) in counts.iter_mut().enumerate() {
@@ -123,6 +108,29 @@ impl<T: Scalar> Scratch<T> {
             kept += len;
         }
         Ok(Sorted { kept, infinite_sums })
+    }
+
+    /// Sorts the entries of a bucket by row, and counts them.
+    fn by_row(&mut self, rows: &[u16], cols: &mut [u32], values: &mut [T], counts: &mut [u64]) {
+        for &r in rows {
+            counts[r as usize] += 1;
+        }
+        self.next.clear();
+        self.next.extend(counts.iter().scan(0, |sum, &c| {
+            let start = *sum;
+            *sum += c as usize;
+            Some(start)
+        }));
+        self.col_idx.clear();
+        self.col_idx.extend_from_slice(cols);
+        self.values.clear();
+        self.values.extend_from_slice(values);
+        for ((&r, &c), &v) in rows.iter().zip(&self.col_idx).zip(&self.values) {
+            let next = &mut self.next[r as usize];
+            cols[*next] = c;
+            values[*next] = v;
+            *next += 1;
+        }
     }
 
     /// Sorts one row by column; equal columns keep their order.
