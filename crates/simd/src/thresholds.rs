@@ -209,6 +209,10 @@ thresholds! {
     PREFETCH_AT_ONCE: usize = 8, "entries", "commit 2712ddf";
     /// Bytes ahead that columns and values of A are prefetched.
     PREFETCH_A_AHEAD: usize = 1024, "bytes", "commit 2712ddf";
+    /// Bytes ahead that values of tiles are prefetched: a row of B is loaded for several of them.
+    TILE_VALUES_AHEAD: usize = 4096, "bytes", "commit 00000000";
+    /// Columns of a tile that the same rows hold, after which entries are prefetched again.
+    TILE_COLS_AT_ONCE: usize = 16, "columns", "commit 00000000";
     /// Below this row size the hardware prefetcher follows A by itself, unless A's columns are scattered.
     PREFETCH_A_ROW_BYTES: usize = 16, "bytes", "commit f50872e";
     /// Bytes of a row of B up to which a larger B is needed to prefetch A.

@@ -2,13 +2,17 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::edges::{Edges, LAST};
+use super::edges::{Edges, LAST, NONE};
 use super::patterns::{PatternBlock, TILE_ROWS};
 use super::prefetch::{EntriesAhead, PREFETCH_AHEAD, Prefetch, prefetch_vectors};
 use super::store::store;
 use super::sum::widen_vector;
 use crate::isa::{Compile, Vector, Widen};
 use crate::operands::{Input, Output};
+use crate::thresholds::TILE_COLS_AT_ONCE;
+
+/// Columns of a long pattern after which entries of A are prefetched again: an even number, for two chains.
+const AT_ONCE: u32 = TILE_COLS_AT_ONCE as u32;
 
 /// Where the next column of a tile, and its first value, are.
 struct Cursor<A> {
@@ -52,7 +56,7 @@ pub(super) unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const ED
 }
 
 /// All tiles by `K` vectors of columns, some of them partial as `EDGES` says; sums in one chain or two. `prefetch` says
-/// what is [prefetched](super::prefetch) meanwhile: entries before each tile, rows of B with `ROWS` alone.
+/// what is [prefetched](super::prefetch) meanwhile: entries before each tile and within long patterns, rows of B with `ROWS` alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -97,23 +101,63 @@ unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const EDGES: u8, 
                 }
             };
         }
-        macro_rules! pattern {
-            ($($p:literal: $($r:literal)*;)*) => {$(
-                let count = tile.counts[$p - 1];
-                for _ in 0..count / CHAINS as u32 {
+        // A run of columns of one pattern, an even number unless it is the last.
+        macro_rules! run {
+            ($count:expr; $($r:literal)*) => {
+                for _ in 0..$count / CHAINS as u32 {
                     column!(0: $($r)*);
                     if CHAINS == 2 {
                         column!(1: $($r)*);
                     }
                 }
-                if CHAINS == 2 && count % 2 == 1 {
+            };
+        }
+        macro_rules! last {
+            ($count:expr; $($r:literal)*) => {
+                if CHAINS == 2 && $count % 2 == 1 {
                     column!(0: $($r)*);
                 }
+            };
+        }
+        macro_rules! short {
+            ($($p:literal: $($r:literal)*;)*) => {$(
+                let count = tile.counts[$p - 1];
+                run!(count; $($r)*);
+                last!(count; $($r)*);
             )*};
         }
-        pattern! {
-            1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
-            11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
+        macro_rules! long {
+            ($($p:literal: $($r:literal)*;)*) => {$(
+                let mut left = tile.counts[$p - 1];
+                while left > 0 {
+                    let count = left.min(AT_ONCE);
+                    run!(count; $($r)*);
+                    let rows = const { [$($r),*].len() };
+                    EntriesAhead::prefetch_again::<V, _>((next.cols, next.values), rows);
+                    left -= count;
+                }
+                last!(tile.counts[$p - 1]; $($r)*);
+            )*};
+        }
+        macro_rules! patterns {
+            ($columns:ident) => {
+                $columns! {
+                    1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
+                    11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
+                }
+            };
+        }
+        // In few functions, since each has all patterns twice: of one or two vectors, by which A is most of what is read, and
+        // of the most.
+        let may_be_long =
+            const { V::PREFETCHES && !ROWS && (CHAINS == 2 || K == 4 && EDGES == NONE) };
+        if may_be_long
+            && prefetch != Prefetch::Nothing
+            && tile.counts.iter().any(|&count| count > AT_ONCE)
+        {
+            patterns!(long);
+        } else {
+            patterns!(short);
         }
         macro_rules! rows {
             ($($r:literal)*) => {$(

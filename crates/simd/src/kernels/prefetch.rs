@@ -6,8 +6,8 @@
 use super::edges::{ENDS, Edges, FIRST};
 use crate::isa::Vector;
 use crate::thresholds::{
-    PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE, TILE_PREFETCH_BYTES,
-    TILE_PREFETCH_FAR_BYTES,
+    PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE, TILE_COLS_AT_ONCE,
+    TILE_PREFETCH_BYTES, TILE_PREFETCH_FAR_BYTES, TILE_VALUES_AHEAD,
 };
 
 /// How many entries, or columns of a tile, ahead rows of B are prefetched. Column indices must be readable
@@ -69,7 +69,7 @@ pub(super) fn prefetch_vectors<V: Vector, T, const K: usize, const EDGES: u8>(
     V::prefetch_l2(row.wrapping_add(last - 1));
 }
 
-/// How far entries of A are prefetched, which follow one another.
+/// How far entries of tiles are prefetched, which follow one another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EntriesAhead {
     col_idx: *const u32,
@@ -77,19 +77,20 @@ pub(crate) struct EntriesAhead {
 }
 
 impl EntriesAhead {
-    /// As far ahead as entries are prefetched, of a column and its value.
+    /// As far ahead as entries are prefetched, of a column and its first value.
     #[inline(always)]
     pub(crate) fn of<A>((col_idx, values): (*const u32, *const A)) -> Self {
         Self {
             col_idx: col_idx.wrapping_byte_add(PREFETCH_A_AHEAD),
-            values: values.wrapping_byte_add(PREFETCH_A_AHEAD).cast(),
+            values: values.wrapping_byte_add(TILE_VALUES_AHEAD).cast(),
         }
     }
 
-    /// Prefetches the cache lines up to those that are as far ahead of this entry.
+    /// Prefetches the cache lines from this column and value on, up to those that are as far ahead.
     #[inline(always)]
-    pub(crate) fn prefetch<V: Vector, A>(&mut self, entry: (*const u32, *const A)) {
-        let to = Self::of(entry);
+    pub(crate) fn prefetch<V: Vector, A>(&mut self, (col_idx, values): (*const u32, *const A)) {
+        let to = Self::of((col_idx, values));
+        *self = Self { col_idx: self.col_idx.max(col_idx), values: self.values.max(values.cast()) };
         while self.col_idx < to.col_idx {
             V::prefetch(self.col_idx);
             self.col_idx = self.col_idx.wrapping_byte_add(64);
@@ -99,4 +100,21 @@ impl EntriesAhead {
             self.values = self.values.wrapping_add(64);
         }
     }
+
+    /// Prefetches what is as far ahead of the last [`TILE_COLS_AT_ONCE`] columns, each with `rows` values: these end
+    /// before this column and value.
+    #[inline(always)]
+    pub(crate) fn prefetch_again<V: Vector, A>(
+        (col_idx, values): (*const u32, *const A),
+        rows: usize,
+    ) {
+        let ahead = Self::of((col_idx, values));
+        V::prefetch(ahead.col_idx.wrapping_byte_sub(64));
+        for line in 0..rows * TILE_COLS_AT_ONCE * size_of::<A>() / 64 {
+            V::prefetch(ahead.values.wrapping_sub(64 * (line + 1)));
+        }
+    }
 }
+
+// What is prefetched again are whole cache lines of columns, and of values of four bytes and more.
+const _: () = assert!(TILE_COLS_AT_ONCE * size_of::<u32>() == 64);
