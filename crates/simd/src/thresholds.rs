@@ -210,9 +210,9 @@ thresholds! {
     /// Bytes ahead that columns and values of A are prefetched.
     PREFETCH_A_AHEAD: usize = 1024, "bytes", "commit 2712ddf";
     /// Bytes ahead that values of tiles are prefetched: a row of B is loaded for several of them.
-    TILE_VALUES_AHEAD: usize = 4096, "bytes", "commit 00000000";
+    TILE_VALUES_AHEAD: usize = 4096, "bytes", "commit d78fb85e";
     /// Columns of a tile that the same rows hold, after which entries are prefetched again.
-    TILE_COLS_AT_ONCE: usize = 16, "columns", "commit 00000000";
+    TILE_COLS_AT_ONCE: usize = 16, "columns", "commit d78fb85e";
     /// Below this row size the hardware prefetcher follows A by itself, unless A's columns are scattered.
     PREFETCH_A_ROW_BYTES: usize = 16, "bytes", "commit f50872e";
     /// Bytes of a row of B up to which a larger B is needed to prefetch A.
