@@ -48,7 +48,10 @@ pub(super) struct Dealt<T> {
 ///
 /// # Errors
 /// If there is no memory for row offsets.
-pub(super) fn leave<T: Scalar>(coo: Coo<T>, buckets: &Buckets) -> Result<Dealt<T>, FormatError> {
+pub(super) fn in_row_order<T: Scalar>(
+    coo: Coo<T>,
+    buckets: &Buckets,
+) -> Result<Dealt<T>, FormatError> {
     let Coo { nrows, row_idx, col_idx, values, .. } = coo;
     let mut row_ptr = row_ptr_of(&row_idx, nrows)?;
     drop(row_idx);

@@ -10,7 +10,7 @@ mod sort;
 
 use girih_parallel::prelude::*;
 
-use deal::{Buckets, Dealt, deal, leave};
+use deal::{Buckets, Dealt, deal, in_row_order};
 use sort::sort_buckets;
 
 use super::{Coo, Csr, Duplicates};
@@ -59,8 +59,11 @@ impl<T: Scalar> Coo<T> {
         }
         let buckets = Buckets::new(nrows, self.len());
         let in_place = rows_in_order && self.is_exclusive();
-        let mut dealt =
-            if in_place { leave(self, &buckets)? } else { deal(self, how.mirror, &buckets)? };
+        let mut dealt = if in_place {
+            in_row_order(self, &buckets)?
+        } else {
+            deal(self, how.mirror, &buckets)?
+        };
         let total = dealt.col_idx.len();
 
         let sorted = sort_buckets(&buckets, &mut dealt, how)?;
