@@ -207,7 +207,7 @@ pub use girih_backend_cpu::CpuBackend;
 pub use girih_backend_cuda::{CudaBackend, CudaKernels, CudaOptions};
 pub use girih_formats::{
     AnyTiling, Buffer, Complex, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec,
-    Narrowing, PAD_COL, PAD_ROW, Real, RowLayout, Scalar, Tiling, for_any_tiling,
+    Narrowing, PAD_COL, PAD_ROW, Real, RowLayout, Scalar, Tiling, bf16, f16, for_any_tiling,
 };
 pub use girih_planner::file::{LoadOptions, PlanFileError};
 pub use girih_planner::schedule::Reduction;

@@ -35,7 +35,7 @@ fn agrees<T: DenseScalar + Real>(prepared: &dyn PreparedSpmm, a: &Csr<T>, n: usi
     let (per_row, per_col): (Vec<_>, Vec<_>) =
         ((0..m).map(value).collect(), (0..n).map(value).collect());
     for (col_major, alpha, beta) in
-        [(false, 1.0, 0.0), (true, -1.5, 0.5), (false, 1.5, 1.0), (false, 0.0, 2.0)]
+        [(false, 1.5, 0.0), (true, -1.5, 0.5), (false, 1.0, 1.0), (false, 0.0, 2.0)]
     {
         let start = Array2::from_shape_fn((m, n).set_f(col_major), |(i, j)| {
             T::Acc::from_f64((i + j) as f64 / 3.0)

@@ -157,7 +157,7 @@ impl Prepared {
     /// ```
     /// use girih::ndarray::{Array2, array};
     /// use girih::prelude::*;
-    /// use girih::formats::f16;
+    /// use girih::f16;
     ///
     /// let a = Csr::from_triplets(2, 2, [(0, 1, 0.5f64), (1, 0, -2.0)])?.cast::<f16>();
     /// let b = array![[3.0], [1.0]].mapv(f16::from_f64);

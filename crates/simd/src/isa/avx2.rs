@@ -24,16 +24,10 @@ impl Compile for Avx2 {
     unsafe fn narrow<const PAST: bool>(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
         // SAFETY: the machine has F16C by point 1, the elements by point 2, their alignment by point 3.
         unsafe {
-            match (is_bf16, PAST) {
-                (true, false) => halves::narrow_bf16(from, to, len),
-                (true, true) => narrow_by::<PAST>(from, to, len, |from| {
-                    let mut eight = [0u16; 8];
-                    halves::narrow_bf16(from, eight.as_mut_ptr(), 8);
-                    _mm_loadu_si128(eight.as_ptr().cast())
-                }),
-                (false, _) => narrow_by::<PAST>(from, to, len, |from| {
-                    _mm256_cvtps_ph::<NEAREST>(_mm256_loadu_ps(from))
-                }),
+            match is_bf16 {
+                true if !PAST => halves::narrow_bf16(from, to, len),
+                true => narrow_by::<PAST, true>(from, to, len),
+                false => narrow_by::<PAST, false>(from, to, len),
             }
         }
     }
@@ -41,29 +35,47 @@ impl Compile for Avx2 {
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT;
 
-/// Rounds `len` numbers to 16 bits: eight at a time by `round`, and the others to f16.
+/// Rounds `len` numbers to f16, or to bf16 if they are whole vectors of eight.
 ///
 /// # Safety
 /// 1. The machine has F16C.
 /// 2. Both pointers are valid for as many elements, which do not overlap.
 /// 3. With `PAST`, `to` is a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn narrow_by<const PAST: bool>(
+unsafe fn narrow_by<const PAST: bool, const BF16: bool>(
     from: *const f32,
     to: *mut u16,
     len: usize,
-    round: impl Fn(*const f32) -> __m128i,
 ) {
     let whole = len - len % 8;
     // SAFETY: F16C by point 1; elements before `len` are valid by point 2, vectors of them aligned by point 3.
     unsafe {
         for i in (0..whole).step_by(8) {
-            let (rounded, to) = (round(from.add(i)), to.add(i).cast());
+            let (rounded, to) = (round_8::<BF16>(from.add(i)), to.add(i).cast());
             if PAST { _mm_stream_si128(to, rounded) } else { _mm_storeu_si128(to, rounded) }
         }
         for i in whole..len {
             let half = _mm_cvtps_ph::<NEAREST>(_mm_load_ss(from.add(i)));
             *to.add(i) = _mm_extract_epi16::<0>(half) as u16;
+        }
+    }
+}
+
+/// Rounds eight numbers to bf16 or f16.
+///
+/// # Safety
+/// 1. The machine has F16C.
+/// 2. The pointer is valid for as many elements.
+#[inline(always)]
+unsafe fn round_8<const BF16: bool>(from: *const f32) -> __m128i {
+    // SAFETY: F16C by point 1, the elements by point 2.
+    unsafe {
+        if BF16 {
+            let mut eight = [0u16; 8];
+            halves::narrow_bf16(from, eight.as_mut_ptr(), 8);
+            _mm_loadu_si128(eight.as_ptr().cast())
+        } else {
+            _mm256_cvtps_ph::<NEAREST>(_mm256_loadu_ps(from))
         }
     }
 }

@@ -4,23 +4,24 @@ use girih_backend::Activation;
 use girih_formats::{RealNumber, Scalar};
 
 use super::elements::{VECTORIZED, act, elements};
+use super::finish_narrow::{WIDE, finish_narrow};
 use super::rounded::widened;
 use crate::isa::{Compile, Vector};
 use crate::operands::{Finish, Output, RoundedC, RowMap};
 
 /// Elements that are finished at a time.
-const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 64;
 /// Elements of 16 bits in a cache line.
 const LINE: usize = 32;
 
 /// Elements from a cache line's beginning on.
 #[repr(align(64))]
-struct Aligned<A>([A; AT_ONCE]);
+pub(super) struct Aligned<A>(pub(super) [A; AT_ONCE]);
 
 // What is added to the elements of a row: nothing, its own value, or a value for each column.
 const NONE: u8 = 0;
-const PER_ROW: u8 = 1;
-const PER_COLUMN: u8 = 2;
+pub(super) const PER_ROW: u8 = 1;
+pub(super) const PER_COLUMN: u8 = 2;
 
 /// Stores rows of sums, those of slot `i` at `sums[i·width ..]`: `out = act(α·sum + β·out + bias)`, with the bits of
 /// [`finish_vectors`](super::finish::finish_vectors). Cache lines of a C that leaves the caches are written past them, if the
@@ -62,6 +63,7 @@ pub(super) unsafe fn finish_rows<V: Vector>(
     }
     let streams = finish.streams();
     let by_vectors = out.col_stride == 1 && out.beta.is_zero();
+    let is_narrow = by_vectors && cols < WIDE && !finish.is_column();
     let rounds_alone = out.beta.is_zero() && finish.rounds_alone() && out.alpha == V::Acc::ONE;
     let is_scattered_column = finish.is_column() && matches!(map, RowMap::Scattered(_));
     // SAFETY: the instruction set by point 1. There are as many sums as asserted, and elements of C by point 3: those that
@@ -72,6 +74,15 @@ pub(super) unsafe fn finish_rows<V: Vector>(
                 call!(round_column::<V>(sums, c, out.row_stride, map));
             }
             _ if is_scattered_column => call!(finish_column::<V>(sums, &out, finish, map)),
+            (c, None) if is_narrow => {
+                call!(finish_narrow::<V, NONE>(sums, &out, finish, c, &[], map, cols));
+            }
+            (c, Some((bias, true))) if is_narrow => {
+                call!(finish_narrow::<V, PER_ROW>(sums, &out, finish, c, bias, map, cols));
+            }
+            (c, Some((bias, false))) if is_narrow => {
+                call!(finish_narrow::<V, PER_COLUMN>(sums, &out, finish, c, bias, map, cols));
+            }
             (Some(c), _) if by_vectors && rounds_alone && c.is_bf16 => {
                 call!(round_rows::<V, true>(sums, c, out.row_stride, streams, map, cols));
             }

@@ -62,6 +62,7 @@ mod each_row;
 mod edges;
 mod elements;
 mod finish;
+mod finish_narrow;
 mod finish_rows;
 pub(crate) mod gather;
 pub(crate) mod pack;
