@@ -55,9 +55,41 @@ unsafe fn narrow_by<const PAST: bool, const BF16: bool>(
             if PAST { _mm256_stream_si256(to, rounded) } else { _mm256_storeu_si256(to, rounded) }
         }
         if whole < len {
-            let rest = lanes_of_16(len - whole);
-            let rounded = round::<BF16>(_mm512_maskz_loadu_ps(rest, from.add(whole)));
-            _mm256_mask_storeu_epi16(to.add(whole).cast(), rest, rounded);
+            let rest = len - whole;
+            let x = _mm512_maskz_loadu_ps(lanes_of_16(rest), from.add(whole));
+            store_some(round::<BF16>(x), to.add(whole), rest);
+        }
+    }
+}
+
+/// Stores the first `len` of 16 elements, fewer than all: by parts. No masked store does it: of a single element that was
+/// narrowed before, LLVM 22 made one of four bytes.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F and VL.
+/// 2. `to` is valid for as many elements.
+#[inline(always)]
+unsafe fn store_some(elements: __m256i, mut to: *mut u16, len: usize) {
+    // SAFETY: the instruction set by point 1. Parts are as long together as there are elements, by point 2.
+    unsafe {
+        let mut left = _mm256_castsi256_si128(elements);
+        if len & 8 != 0 {
+            _mm_storeu_si128(to.cast(), left);
+            left = _mm256_extracti128_si256::<1>(elements);
+            to = to.add(8);
+        }
+        if len & 4 != 0 {
+            _mm_storel_epi64(to.cast(), left);
+            left = _mm_unpackhi_epi64(left, left);
+            to = to.add(4);
+        }
+        if len & 2 != 0 {
+            to.cast::<i32>().write_unaligned(_mm_cvtsi128_si32(left));
+            left = _mm_srli_epi64::<32>(left);
+            to = to.add(2);
+        }
+        if len & 1 != 0 {
+            *to = _mm_cvtsi128_si32(left) as u16;
         }
     }
 }
