@@ -34,8 +34,7 @@ impl Compile for Avx512 {
     }
 }
 
-/// Rounds `len` numbers to 16 bits, sixteen at a time. No closure does it: it would lose the instruction set wherever it is
-/// not inlined.
+/// Rounds `len` numbers to 16 bits, sixteen at a time. A closure would lose the instruction set wherever it is not inlined.
 ///
 /// # Safety
 /// 1. The machine has AVX-512 F, BW and VL.
@@ -62,8 +61,8 @@ unsafe fn narrow_by<const PAST: bool, const BF16: bool>(
     }
 }
 
-/// Stores the first `len` of 16 elements, fewer than all: by parts. No masked store does it: of a single element that was
-/// narrowed before, LLVM 22 made one of four bytes.
+/// Stores the first `len` of 16 elements, by parts; `len` is less than 16. A masked store would be wrong: for a single
+/// element that was narrowed before, LLVM 22 stored four bytes.
 ///
 /// # Safety
 /// 1. The machine has AVX-512 F and VL.

@@ -7,10 +7,10 @@ use super::finish_rows::{AT_ONCE, Aligned, PER_COLUMN, PER_ROW};
 use crate::isa::{Compile, Vector};
 use crate::operands::{Finish, Output, RoundedC, RowMap};
 
-/// Columns of rows that are finished by single vectors. Narrower ones share vectors.
+/// Rows of fewer columns share vectors.
 pub(super) const WIDE: usize = VECTORIZED;
 
-/// Finishes rows of up to [`WIDE`] sums, as many as are finished at a time: `act(α·sum + bias)`.
+/// Finishes rows of fewer than [`WIDE`] sums, several at a time: `act(α·sum + bias)`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`, and this is part of a function that is compiled for it.

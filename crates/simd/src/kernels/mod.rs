@@ -33,6 +33,7 @@
 //! | [`store`] | writes sums to C, and adds up the parts of split windows |
 //! | [`finish`], [`elements`] | do so after a bias, an [`activation`] or [rounding](rounded): by vectors, or element by element |
 //! | [`finish_rows`] | does so with rows of sums from scratch |
+//! | [`finish_narrow`] | the same for rows of a few columns, several at a time |
 //! | [`pack`], [`gather`] | copy a panel of B, or the rows of B that a window uses |
 //! | [`widen`] | widens values to the type of sums |
 //! | [`prefetch`] | prefetches |

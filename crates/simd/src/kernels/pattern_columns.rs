@@ -56,7 +56,8 @@ pub(super) unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const ED
 }
 
 /// All tiles by `K` vectors of columns, some of them partial as `EDGES` says; sums in one chain or two. `prefetch` says
-/// what is [prefetched](super::prefetch) meanwhile: entries before each tile and within long patterns, rows of B with `ROWS` alone.
+/// what is [prefetched](super::prefetch) meanwhile: entries before each tile and within long patterns, rows of B with `ROWS`
+/// alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -147,8 +148,8 @@ unsafe fn all_tiles<V, T, const K: usize, const CHAINS: usize, const EDGES: u8, 
                 }
             };
         }
-        // In few functions, since each has all patterns twice: of one or two vectors, by which A is most of what is read, and
-        // of the most.
+        // A function that knows long patterns has the loops of all patterns twice. So few do: those of one or two vectors, which
+        // read A for most of their time, and that of four whole vectors.
         let may_be_long =
             const { V::PREFETCHES && !ROWS && (CHAINS == 2 || K == 4 && EDGES == NONE) };
         if may_be_long

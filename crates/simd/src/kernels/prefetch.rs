@@ -101,8 +101,8 @@ impl EntriesAhead {
         }
     }
 
-    /// Prefetches what is as far ahead of the last [`TILE_COLS_AT_ONCE`] columns, each with `rows` values: these end
-    /// before this column and value.
+    /// Prefetches the cache lines that lie as far ahead of the last [`TILE_COLS_AT_ONCE`] columns. These end before this column
+    /// and value, and each has `rows` values.
     #[inline(always)]
     pub(crate) fn prefetch_again<V: Vector, A>(
         (col_idx, values): (*const u32, *const A),
@@ -116,5 +116,5 @@ impl EntriesAhead {
     }
 }
 
-// What is prefetched again are whole cache lines of columns, and of values of four bytes and more.
+// That many columns take a whole cache line, and so do as many values of four bytes.
 const _: () = assert!(TILE_COLS_AT_ONCE * size_of::<u32>() == 64);

@@ -120,7 +120,7 @@ mod tests {
         let scattered: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
         let mesh = fem_3d(4, 4, 6, 3, 1).unwrap();
         let stencil = laplacian_5pt(40, 20).unwrap();
-        // Of three hundred columns every choice of a tile's rows but none has some twenty.
+        // Each of the fifteen patterns has some twenty of the 300 columns.
         let long = uniform(30, 300, 150, 1).unwrap();
         for (a, has_tiles) in [(scattered, false), (mesh, true), (stencil, false), (long, true)] {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));

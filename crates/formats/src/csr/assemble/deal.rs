@@ -44,7 +44,7 @@ pub(super) struct Dealt<T> {
     pub(super) values: Buffer<T>,
 }
 
-/// Takes triplets whose rows come in order for entries in bucket order.
+/// Finds where buckets begin in triplets whose rows come in order. Their entries stay in place.
 ///
 /// # Errors
 /// If there is no memory for row offsets.
